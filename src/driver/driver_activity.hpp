@@ -7,17 +7,21 @@
 
 namespace weir::detail {
 
-// An observer begins an epoch and checks at its end whether another thread has called the driver.
-// The first call of each thread in an epoch is recorded. All later calls only read a cache line
-// that no thread writes meanwhile. Without an observer there are no epochs.
+// An epoch is a period between two calls of begin_activity_epoch(). An observer (a reactor's
+// thread) begins an epoch and checks at its end whether another thread has called the driver.
+// The first call of each thread in an epoch is recorded. All other calls of the thread in that
+// epoch only read `epoch`, whose cache line no thread writes before the next epoch. Without an
+// observer there are no epochs.
 //
-// Observers of different devices share the epochs, so the calls of one count for the others.
+// Observers of different devices share the epochs, so a call for one device also counts for the
+// others.
 struct driver_activity {
   alignas(64) std::atomic<std::uint64_t> epoch{0};
   // Usually the last epoch with a call. A delayed thread may store an earlier one.
   alignas(64) std::atomic<std::uint64_t> last_active_epoch{0};
 };
 inline constinit driver_activity activity;
+// The last epoch in which the calling thread has recorded a call, or which it began itself.
 inline constinit thread_local std::uint64_t thread_epoch [[gnu::tls_model("initial-exec")]] = 0;
 
 // Records a driver call that is made for the program. Cost: about 1 ns.

@@ -33,7 +33,7 @@ struct selected_driver {
 };
 
 std::mutex selection_mutex;                     // held while a driver is chosen
-constinit selected_driver* selected = nullptr;  // under `selection_mutex`
+constinit selected_driver* selected = nullptr;  // guarded by `selection_mutex`
 
 std::string_view environment(const char* name) {
   const char* const value = std::getenv(name);
@@ -117,7 +117,8 @@ bool verify_from_environment(call_site at) {
   return setting.on;
 }
 
-// Registers the handlers at the first call. Requires `selection_mutex`.
+// Registers the fork handlers at the first call. They hold os::at_exit_lock during a fork, and set
+// os::forked_with_driver in the child. The caller holds `selection_mutex`.
 void register_fork_handlers() {
   static bool registered = false;
   if (registered) return;
@@ -138,7 +139,8 @@ void register_fork_handlers() {
   registered = true;
 }
 
-// Opens a driver with `open` and publishes it. Requires `selection_mutex`.
+// Opens a driver by open() and makes its table the table in use. The caller holds
+// `selection_mutex`.
 template <class Open>
 void open_and_publish(Open open, call_site at) {
   const bool verify = verify_from_environment(at);

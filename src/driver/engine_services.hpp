@@ -10,8 +10,8 @@
 
 namespace weir::detail {
 
-// A point in a stream's work. It is reached when `count` operations of the timeline `timeline` are
-// complete. Timelines are never destroyed.
+// A point in a stream's work. It is reached when `count` operations of `timeline` are complete. A
+// timeline is the engine's queue of a stream's operations, in order. It is never destroyed.
 struct timeline_point {
   void* timeline = nullptr;
   std::uint64_t count = 0;
@@ -36,13 +36,15 @@ struct engine_services {
   // CUDA_ERROR_NOT_SUPPORTED for an event that is shared with another process.
   CUresult (*end_of_event)(CUevent event, timeline_point& end, work_context& context) noexcept;
 
+  // Returns true if the point is reached.
   bool (*reached)(const timeline_point& point) noexcept;
 
   // Returns CUDA_SUCCESS, or the error with which the context's work has failed.
   CUresult (*context_status)(const work_context& context) noexcept;
 
-  // Waits for the point without sleeping, and runs pending work for it on the calling thread.
-  // Returns true if the point is reached; the driver then records a wait of the host.
+  // Waits for the point for a limited time without sleeping, and runs pending work for it on the
+  // calling thread. Returns true if the point is reached; the driver then records that the host has
+  // waited for it.
   bool (*wait_spinning)(const timeline_point& point) noexcept;
 
   // Runs pending work for the point without waiting, if the schedule lets waiting threads do so.
@@ -50,8 +52,8 @@ struct engine_services {
   // sleep.
   bool (*run_pending_work)(const timeline_point& point) noexcept;
 
-  // Registers the callback. Returns false and does nothing if the point is already reached. Throws:
-  // std::bad_alloc.
+  // Registers a callback that is called when the point is reached. Returns false and does nothing
+  // if the point is already reached. Throws: std::bad_alloc.
   bool (*notify_at)(const timeline_point& point, engine_callback& callback);
   // Returns true if the callback was not called and will not be.
   bool (*cancel_notification)(const timeline_point& point, engine_callback& callback) noexcept;

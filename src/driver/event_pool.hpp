@@ -20,8 +20,8 @@ struct driver_result {
   const char* call = nullptr;
 };
 
-// The events without timing that threads and completion queues take and return. They end with their
-// context or with the process.
+// Unused events without timing, which threads and completion queues take and return. An event ends
+// with its context or with the process.
 //
 // The pool is keyed by the id of a context, which is never reused, unlike its handle.
 //
@@ -41,9 +41,10 @@ class event_pool {
   [[nodiscard]] driver_result acquire(abi::CUcontext context, unsigned long long context_id,
                                       abi::CUevent& event);
 
-  // Returns events that have not failed to the pool. It keeps up to max_events for each context.
-  // Surplus events are destroyed, and all events if there is no memory to store them.
+  // The number of events that the pool keeps for each context.
   static constexpr std::size_t max_events = 16'384;
+  // Returns events to the pool; none of them may have failed. Destroys the events that exceed
+  // max_events, and all of them if there is no memory to store them.
   void release(unsigned long long context_id, std::span<const abi::CUevent> events) noexcept;
 
  private:

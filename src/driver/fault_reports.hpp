@@ -4,12 +4,14 @@
 
 namespace weir::detail {
 
+// `none`: no report within the time limit. `fault`: the device has reported a fault. `unavailable`:
+// no reports will follow.
 enum class fault_report : unsigned char { none, fault, unavailable };
 
 // A source of fault reports, for a thread that waits for them. Any failure means that there are no
 // reports.
 struct fault_reports {
-  // Begins to collect reports of the device with that PCI bus id. Returns the object to wait for,
+  // Begins to collect reports of the device with this PCI bus id. Returns the object to wait for,
   // or null if reports are not available.
   void* (*register_events)(const char* bus_id) noexcept;
   // Blocks until there is a report, for one second at most.

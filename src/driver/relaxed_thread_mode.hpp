@@ -13,7 +13,7 @@ namespace weir::detail {
 // calls that access only a variable of the thread.
 class relaxed_thread_mode {
  public:
-  // Does nothing.
+  // Creates an object that does not change the mode.
   relaxed_thread_mode() noexcept = default;
   explicit relaxed_thread_mode(const driver_table& driver) noexcept
       : answer_{driver.cuThreadExchangeStreamCaptureMode(&mode_)},

@@ -25,8 +25,8 @@ bool find(void* library, const char* symbol, Function& out) noexcept {
   return out != nullptr;
 }
 
-// Fills the table by base name and version. So each function has the signature of functions.def,
-// even if the driver is newer.
+// Looks up each function by its base name and the version in functions.def. So each function has
+// the signature of functions.def, even if the driver also has a newer version of it.
 void fill_table(vendor_driver& driver, decltype(driver_table::cuGetProcAddress_v2) get_proc) {
   const auto get_address = [&](const char* base, int version) -> void* {
     void* address = nullptr;

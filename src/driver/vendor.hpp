@@ -24,7 +24,7 @@ struct vendor_driver {
   // CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER.
   std::vector<std::string_view> missing_functions;
 
-  std::string problem;           // why it cannot be used, as a sentence without a full stop
+  std::string problem;           // why the driver cannot be used, as a sentence without a full stop
   CUresult code = CUDA_SUCCESS;  // the problem as a result
   const char* call = "dlopen";   // the function that failed
 

@@ -18,11 +18,12 @@ namespace weir::detail {
 namespace {
 
 enum class call_kind {
-  other,                // enqueues nothing
-  operation,            // enqueues work that is waited for
-  may_block,            // may block its stream until the program does something else
-  transfers_ownership,  // hands an object to the caller or the driver, so it must not fail
-                        // afterwards
+  other,      // enqueues nothing
+  operation,  // enqueues work that is waited for
+  may_block,  // may block its stream until the program does something else
+  // Hands an object to the caller or the driver. An error that is found afterwards must not make
+  // the call fail.
+  transfers_ownership,
 };
 
 // Functions with a stream parameter enqueue work in it, except those that concern the stream
@@ -47,8 +48,8 @@ enum class call_kind {
 constinit std::atomic<const driver_table*> underlying_table{nullptr};
 thread_local constinit failure_phase last_failure_phase = failure_phase::by_call;
 
-// The streams whose wait has timed out. A vector is enough: they are few, and verification is only
-// for debugging.
+// The streams whose work was still pending at the end of a wait. A vector is enough: there are few
+// such streams, and verification is only for debugging.
 class blocked_streams {
  public:
   [[nodiscard]] bool contains(CUstream stream) const {
@@ -85,8 +86,10 @@ blocked_streams& blocked() {
   return answer;
 }
 
-// Returns the error of the stream's work. Returns success if the work is pending after the timeout,
-// or if the stream captures, since a query would invalidate the capture.
+// Waits for the stream's work and returns its error. Returns success if the work is still pending
+// after the timeout; the stream then counts as blocked. The timeout is 0 for a blocked stream, and
+// if `after` says that the last call may block the stream. Also returns success if the stream
+// captures, since a query would invalidate the capture.
 [[nodiscard]] CUresult stream_status(const driver_table& driver, CUstream stream, call_kind after) {
   CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult status = driver.cuStreamIsCapturing(stream, &capturing);
@@ -104,8 +107,8 @@ blocked_streams& blocked() {
   return answer;
 }
 
-// Exceptions must not pass the seam: without memory to register a blocked stream it is not
-// verified.
+// Like stream_status(), but returns success if there is no memory to register a blocked stream.
+// Functions of a driver table must not throw.
 [[nodiscard]] CUresult stream_status_or_success(const driver_table& driver, CUstream stream,
                                                 call_kind after) noexcept {
   try {
@@ -124,8 +127,8 @@ template <class T>
 inline constexpr bool is_stream_argument =
     std::is_same_v<T, CUstream> || std::is_same_v<T, const CUlaunchConfig*>;
 
-// A launch has its stream in its configuration. The driver itself refuses a null configuration.
 [[nodiscard]] CUstream stream_of(CUstream stream) noexcept { return stream; }
+// Returns the stream of a launch. The driver itself refuses a null configuration.
 [[nodiscard]] CUstream stream_of(const CUlaunchConfig* config) noexcept {
   return config != nullptr ? config->hStream : nullptr;
 }
@@ -173,13 +176,14 @@ constexpr driver_table verifying_table{
 #undef WEIR_FUNCTION
 };
 
-std::mutex table_mutex;               // held while the table is installed or removed
-constinit bool is_installed = false;  // under `table_mutex`: in use, or under the table in use
+std::mutex table_mutex;  // held while the table is installed or removed
+// True if verifying_table is in use, or if the table in use calls it. Guarded by table_mutex.
+constinit bool is_installed = false;
 
 }  // namespace
 
 void set_verification(bool enabled) {
-  static_cast<void>(driver());  // chooses one if none is in use yet
+  static_cast<void>(driver());  // chooses a driver if none is in use yet
   const std::lock_guard lock{table_mutex};
   const driver_table* const now = table_in_use.load(std::memory_order_acquire);
   verification_on.store(enabled, std::memory_order_relaxed);

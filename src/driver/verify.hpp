@@ -14,15 +14,16 @@ namespace weir::detail {
 
 // Installs or removes the verifying table over the table in use. Its functions that enqueue work
 // wait for the stream before and after the call, and return the error of the stream's work. Without
-// the table verification costs nothing. A verifying table that is under another table stays
-// installed and is only switched on or off.
+// the table verification costs nothing. If another table was installed over the verifying table,
+// the verifying table stays installed and is only switched on or off.
 //
 // Thread safety: may be called from any thread. Calls in progress end in the mode in which they
 // began.
 void set_verification(bool enabled);
 
-// Returns true if verification is switched on. Cost: one load.
+// True while verification is switched on.
 inline constinit std::atomic<bool> verification_on{false};
+// Returns true if verification is switched on. Cost: one load.
 [[nodiscard]] inline bool verifying() noexcept {
   return verification_on.load(std::memory_order_relaxed);
 }
@@ -32,9 +33,10 @@ inline constinit std::atomic<bool> verification_on{false};
 // is complete.
 inline constinit std::atomic<long long> verification_timeout{2'000'000'000};
 
-// Says when the error that this thread's last call returned was found: by the call itself, or by
-// the wait before or after it. take_failure_phase() resets it to by_call.
+// Says when an error was found: by the call itself, or by the wait before or after the call.
 enum class failure_phase : unsigned char { by_call, before_call, after_call };
+// Returns the phase of the error that the calling thread's last driver call returned, and resets it
+// to by_call.
 [[nodiscard]] failure_phase take_failure_phase() noexcept;
 
 // The value of WEIR_VERIFY: off if it is unset, empty or 0. `problem` describes a value other than

@@ -32,7 +32,8 @@ namespace entry = weir::embedded::entry;
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
 
-// All other functions. They accept any arguments, because the caller removes them from the stack.
+// The functions that weir does not implement. They are declared without parameters, which is safe
+// because the caller removes the arguments from the stack.
 #define WEIR_REFUSED(name) \
   WEIR_SHOWN CUresult name() { return CUDA_ERROR_NOT_SUPPORTED; }
 #define WEIR_REFUSED_none(symbol)
@@ -63,7 +64,8 @@ const entry::proc exported_procs[] = {
 #undef WEIR_UNSUPPORTED
 };
 
-// Runs before any lookup: library constructors run before dlopen returns or main begins.
+// Runs before any lookup, because the constructors of a library run before dlopen() returns or
+// main() begins.
 [[gnu::constructor]] void publish() { entry::publish_procs(exported_procs); }
 
 }  // namespace

@@ -56,7 +56,7 @@ bool reached(const timeline_point& point) noexcept { return to_point(point).reac
 CUresult context_status(const work_context& work) noexcept {
   const auto* const context = static_cast<const model::context*>(work.context);
   const CUresult status = context->status();
-  // A primary context that was reset keeps its address and gets a new generation.
+  // A primary context that was reset keeps its address, but has another generation.
   return status == CUDA_SUCCESS && context->generation() != work.generation
              ? CUDA_ERROR_CONTEXT_IS_DESTROYED
              : status;

@@ -7,7 +7,7 @@
 
 namespace weir::embedded {
 
-// Returns the functions of the embedded driver that CUDA does not have.
+// Returns the services: functions of the embedded driver that the CUDA driver API does not have.
 [[nodiscard]] const detail::engine_services& services() noexcept;
 
 }  // namespace weir::embedded

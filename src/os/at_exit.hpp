@@ -12,8 +12,8 @@ namespace weir::os {
 // that is created while another thread holds that lock could never exit.
 inline constinit std::mutex at_exit_lock;
 
-// True while this thread forks and holds the lock: fork handlers of the program may register exit
-// handlers.
+// True while this thread forks and holds at_exit_lock. register_at_exit() must not lock it again
+// then: fork handlers of the program may register exit handlers.
 inline thread_local constinit bool at_exit_lock_is_held = false;
 
 // Calls std::atexit(function). Thread safety: may be called from any thread.

@@ -12,7 +12,7 @@ namespace weir::os {
 // driver's answer, not_initialized.
 inline constinit std::atomic<bool> forked_with_driver{false};
 
-// Returns true in such a child.
+// Returns true in the child of a fork if the parent had a driver.
 [[nodiscard]] inline bool in_forked_child() noexcept {
   return forked_with_driver.load(std::memory_order_relaxed);
 }

@@ -24,11 +24,11 @@ struct semaphore_page {
   static constexpr std::uint32_t timeline = 2;
   static constexpr std::size_t bytes = 4096;
 
-  std::uint64_t magic;
-  std::uint32_t kind;
+  std::uint64_t magic;  // magic_number in a valid page
+  std::uint32_t kind;   // `binary` or `timeline`
   // A futex word: a thread that changes the value adds 1 and wakes all threads that sleep on it.
   std::atomic<std::uint32_t> changes;
-  std::atomic<std::uint64_t> value;  // binary: 0 or 1; timeline: any, and it should only grow
+  std::atomic<std::uint64_t> value;  // binary: 0 or 1; timeline: any value, which should only grow
 
   // Sets the value and wakes all threads that wait for a change, in any process.
   void set(std::uint64_t to) noexcept {
@@ -39,8 +39,9 @@ struct semaphore_page {
             nullptr, 0);
   }
 
-  // Returns true if the value has been reached. A binary semaphore is then reset, so only one of
-  // several waiters gets it; it ignores `needed_value`.
+  // Returns true if the value of a timeline semaphore is at least `needed_value`. A binary
+  // semaphore ignores `needed_value`: if its value is 1, it is set to 0, and only the waiter that
+  // did so gets true.
   [[nodiscard]] bool try_acquire(std::uint64_t needed_value) noexcept {
     if (kind == timeline) return value.load(std::memory_order_acquire) >= needed_value;
     std::uint64_t signalled = 1;

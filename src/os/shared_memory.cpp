@@ -32,8 +32,8 @@ shared_memory shared_memory::create(std::size_t bytes, const char* name) noexcep
   shared_memory created{memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (!created) return {};
   if (ftruncate(created.fd_, static_cast<off_t>(bytes)) != 0) return {};
-  // Without the seals another process could shrink it, and touching the removed pages would raise
-  // SIGBUS.
+  // Without the seals another process could shrink the segment, and touching the removed pages
+  // would raise SIGBUS.
   if (fcntl(created.fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return {};
   return created;
 }

@@ -29,12 +29,12 @@ class shared_memory {
   // the process's list of mappings. The size is sealed, so that no process can shrink it.
   [[nodiscard]] static shared_memory create(std::size_t bytes, const char* name) noexcept;
 
-  // Takes over any descriptor.
+  // Becomes the owner of a descriptor, which need not be a segment.
   [[nodiscard]] static shared_memory adopt(int fd) noexcept { return shared_memory{fd}; }
 
-  // Duplicate a descriptor of this process, or of another process of this user. Return an empty
-  // object if it is closed.
+  // Duplicates a descriptor of this process. Returns an empty object if it is closed.
   [[nodiscard]] static shared_memory duplicate_of(int fd) noexcept;
+  // Duplicates a descriptor of another process of this user. Returns an empty object on failure.
   [[nodiscard]] static shared_memory duplicate_from(pid_t process, int fd) noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
@@ -43,20 +43,20 @@ class shared_memory {
   // Releases ownership of the descriptor.
   int release() noexcept { return std::exchange(fd_, -1); }
 
-  // Returns its size in bytes; 0 if it is not a segment.
+  // Returns the size of the segment in bytes; 0 if the descriptor is not that of a segment.
   [[nodiscard]] std::size_t bytes() const noexcept;
 
-  // Returns true if no process can shrink it, as for every segment made by create(). Touching
-  // removed pages would end the process.
+  // Returns true if no process can shrink the segment, which is so for every segment made by
+  // create(). Access to pages that another process removed would end this process.
   [[nodiscard]] bool is_sealed() const noexcept;
 
-  // Seals its size for all processes. Returns false if the system refuses: for a memfd that does
-  // not allow sealing, and for other files.
+  // Prevents every process from shrinking the segment. Returns false if the system refuses: for a
+  // memfd that does not allow sealing, and for other files.
   [[nodiscard]] bool seal() const noexcept;
 
-  // Maps a part of it for reading and writing, at any address or in place of what is mapped at
-  // `address`. `offset` and `address` must be multiples of the page size. The caller unmaps it with
-  // munmap(). Returns null on failure.
+  // Maps a part of the segment for reading and writing. Replaces what is mapped at `address`; if
+  // `address` is null, chooses a free address. `offset` and `address` must be multiples of the page
+  // size. The caller unmaps the part with munmap(). Returns null on failure.
   [[nodiscard]] void* map(std::size_t offset, std::size_t bytes,
                           void* address = nullptr) const noexcept;
 
@@ -66,8 +66,9 @@ class shared_memory {
   int fd_ = -1;
 };
 
-// Memory that can be mapped at several addresses of the process and needs no descriptor, because
-// this object holds one mapping. Move-only; the other mappings outlive this object.
+// Memory that can be mapped at several addresses of the process. It needs no file descriptor,
+// because this object holds one mapping, from which map_at() makes others. Move-only; the other
+// mappings outlive this object.
 //
 // Thread safety: const members may be called from any thread.
 class shared_pages {
@@ -82,9 +83,9 @@ class shared_pages {
   }
   ~shared_pages();
 
-  // create() makes zeroed pages of this process; map_segment() uses the first pages of a segment.
-  // Return an empty object if the system has none.
+  // Makes zeroed pages of this process. Returns an empty object on failure.
   [[nodiscard]] static shared_pages create(std::size_t bytes) noexcept;
+  // Maps the first `bytes` bytes of a segment. Returns an empty object on failure.
   [[nodiscard]] static shared_pages map_segment(const shared_memory& segment,
                                                 std::size_t bytes) noexcept;
 

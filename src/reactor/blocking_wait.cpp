@@ -16,14 +16,16 @@
 namespace weir::detail {
 namespace {
 
+// Set in sleeper::woken when the point is complete. sleeping_thread::wake_all() changes only the
+// other bits.
 constexpr std::uint32_t completed_bit = 1;
 
 struct sleeper : completion_waiter {
   std::atomic<std::uint32_t> woken{0};
 };
 
-// The sleeper may be destroyed as soon as the bit is set. Waking a word without sleepers does no
-// harm.
+// Called when the point is complete. The sleeper may be destroyed as soon as the bit is set.
+// futex_wake() then uses only the address of its word, and wakes no thread if none sleeps there.
 void wake(completion_waiter& self, errc) noexcept {
   auto& word = static_cast<sleeper&>(self).woken;
   word.fetch_or(completed_bit, std::memory_order_release);
@@ -54,7 +56,8 @@ bool sleep(sleeper& me, completion_queue& queue, long long deadline) noexcept {
     const long long remaining = deadline == forever ? forever : deadline - os::steady_nanoseconds();
     if ((remaining <= 0 || reactor::this_thread_must_drive()) && queue.remove(me)) return false;
     if (remaining <= 0 || deadline == forever) {
-      os::futex_wait(me.woken, seen);  // after the deadline: the notification is under way
+      os::futex_wait(
+          me.woken, seen);  // after the deadline: remove() failed, so the notification is under way
     } else {
       os::futex_wait_for(me.woken, seen, std::chrono::nanoseconds{remaining});
     }
@@ -77,7 +80,7 @@ errc sleep_until_notified(completion_queue& queue, std::uint64_t ticket, long lo
                                            : errc::not_ready;
 }
 
-// Polls without a pause until the spin budget is used up, and then sleeps. A thread that has
+// Polls with short pauses until the spin budget is used up, and then sleeps. A thread that has
 // already waited in the engine (`has_spun`) sleeps after the first poll.
 errc spin_then_sleep(completion_queue& queue, std::uint64_t ticket, long long timeout,
                      bool has_spun) noexcept {
@@ -128,6 +131,8 @@ errc wait_until_complete(completion_queue& queue, std::uint64_t ticket,
   const bool was_reported = engine_point.engine->wait_spinning(engine_point.point);
   errc outcome = queue.query(ticket);
   if (outcome == errc::not_ready) outcome = spin_then_sleep(queue, ticket, timeout, true);
+  // The engine records that the host has waited for the point, if wait_spinning() returns true. A
+  // wait that ended elsewhere is reported by another call.
   if (outcome == errc::success && !was_reported)
     static_cast<void>(engine_point.engine->wait_spinning(engine_point.point));
   return outcome;

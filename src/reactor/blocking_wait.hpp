@@ -8,9 +8,10 @@
 
 namespace weir::detail {
 
-// Blocks until the point is complete or `timeout` nanoseconds have passed. Returns success, the
-// error of the work, or not_ready after a timeout. The thread polls until its spin budget is used
-// up, and then sleeps.
+// Blocks the calling thread until a point of the queue is complete, or until `timeout` nanoseconds
+// have passed. A point is a position in a stream's work, and `ticket` is its number in the queue.
+// Returns success, the error of the work, or not_ready after a timeout. The thread polls until the
+// spin budget (spin_budget.hpp) is used up, and then sleeps.
 [[nodiscard]] errc wait_until_complete(completion_queue& queue, std::uint64_t ticket,
                                        long long timeout) noexcept;
 

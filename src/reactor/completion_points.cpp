@@ -35,7 +35,8 @@ bool completion_points::add_waiter(completion_waiter& waiter, std::uint64_t tick
   return true;
 }
 
-// The ticket of a waiter that is being notified is no longer in the ring; ticket 0 never is.
+// The point of a waiter that is being notified is no longer in ring_, the buffer of pending points.
+// A removed waiter has ticket 0, which is never in ring_.
 bool completion_points::remove_waiter(completion_waiter& waiter) noexcept {
   const std::uint64_t ticket = waiter.ticket;
   if (!ring_.contains(ticket)) return false;
@@ -48,8 +49,8 @@ bool completion_points::remove_waiter(completion_waiter& waiter) noexcept {
   return true;
 }
 
-// The engine notifies its waiters itself, and blocked threads are counted by
-// adjust_sleeping_demand().
+// Two kinds of waiters have no counter. The engine notifies its waiters itself. A blocked thread
+// (policy any_thread) calls reactor::adjust_sleeping_demand() instead.
 void completion_points::count_waiter(const completion_waiter& waiter, int change) noexcept {
   if (waiter.loop != nullptr) {
     waiter.loop->adjust_pending(change);

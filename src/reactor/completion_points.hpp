@@ -15,20 +15,24 @@ namespace weir::detail {
 
 class reactor;
 
-// The pending points of a queue by ticket, each with a list of waiters, and the lock of the queue.
+// The pending points of a queue, found by ticket, and the lock of the queue. A point is a position
+// in a stream's work, and its ticket is its number. Each point has a list of waiters.
 //
-// Thread safety: status(), failed(), first_awaited() and lock() may be called from any thread. All
-// other members require the lock.
+// Thread safety: status(), failed(), first_awaited() and lock() may be called from any thread. The
+// caller of any other member function holds lock().
 class completion_points {
  public:
+  // Stands for no ticket.
   static constexpr std::uint64_t none = ~std::uint64_t{0};
 
   explicit completion_points(reactor& owner) noexcept : owner_{owner} {}
   completion_points(const completion_points&) = delete;
   completion_points& operator=(const completion_points&) = delete;
 
-  // Returns success, not_ready or the error of the work.
+  // Returns success if the point with this ticket is complete, not_ready if it is pending, else the
+  // error of the stream's work.
   [[nodiscard]] errc status(std::uint64_t ticket) const noexcept;
+  // Returns true if the stream's work has failed.
   [[nodiscard]] bool failed() const noexcept {
     return failure_.load(std::memory_order_acquire) != errc::success;
   }
@@ -40,35 +44,40 @@ class completion_points {
   [[nodiscard]] completion_ring& ring() noexcept { return ring_; }
   [[nodiscard]] const completion_ring& ring() const noexcept { return ring_; }
 
-  // Says which threads notify waiters that have no run loop: the reactor's thread has to poll for
-  // such waiters, and counts them.
+  // Says which thread completes the points. `reactor`: the reactor's thread has to poll for waiters
+  // that have no run loop (run_loop.hpp), so count_waiter() counts them. `engine`: a thread of the
+  // embedded engine calls the queue, so no thread has to poll.
   enum class notifier : unsigned char { reactor, engine };
 
-  // Begins a generation. Returns its first ticket, which stands for a stream without pending work:
-  // it is complete from the beginning.
+  // Begins a generation, the period in which the queue serves one stream. Returns its first ticket,
+  // which is complete from the beginning and stands for a stream without pending work.
   std::uint64_t begin_generation(notifier by_whom) noexcept;
 
-  // Adds the waiter to a pending point. Returns true if no earlier point has a waiter.
-  // count_waiter() has to follow.
+  // Adds the waiter to a pending point. Returns true if neither this point nor an earlier one had a
+  // waiter. The caller then calls count_waiter(waiter, 1), after it has set waiter.loop.
   [[nodiscard]] bool add_waiter(completion_waiter& waiter, std::uint64_t ticket) noexcept;
-  // Returns true if the waiter was registered and will not be notified.
+  // Removes the waiter and calls count_waiter(waiter, -1). Returns false, and does nothing, if the
+  // waiter is not registered or is being notified.
   [[nodiscard]] bool remove_waiter(completion_waiter& waiter) noexcept;
-  // Adds `change` to the number of waiters of the waiter's run loop or of the reactor's thread.
+  // Adds `change` to the counter to which the waiter belongs: the run loop's number of registered
+  // waiters, else the number of waiters for which the reactor's thread has to poll. A waiter for
+  // which no thread has to poll belongs to no counter.
   void count_waiter(const completion_waiter& waiter, int change) noexcept;
 
-  // Completes the points up to `ticket`: moves their waiters to `ready_waiters` and calls
-  // keep(value) for each point.
+  // Completes all points up to and including `ticket`. Moves their waiters to `ready_waiters` and
+  // calls keep(value) for each point.
   template <class Keep>
   void complete_through(std::uint64_t ticket, waiter_list& ready_waiters,
                         const Keep& keep) noexcept {
-    // Changes before the demand is lowered: a thread that then sees no demand also sees that the
-    // queue has no waiters.
+    // first_awaited_ changes before take_through() lowers the reactor's demand. A thread that reads
+    // a demand of 0 therefore also reads that this queue has no waiters.
     if (first_awaited_ <= ticket) find_first_awaited(ticket + 1);
     take_through(ticket, errc::success, ready_waiters, keep);
     completed_.store(ticket + 1, std::memory_order_release);
   }
 
-  // Like complete_through() for all points, which and all later ones have failed with `outcome`.
+  // Like complete_through() for all pending points, but they fail with `outcome`. Points that are
+  // added afterwards fail, too.
   template <class Keep>
   void fail(errc outcome, waiter_list& ready_waiters, const Keep& keep) noexcept {
     failure_.store(outcome, std::memory_order_release);
@@ -90,12 +99,12 @@ class completion_points {
   void take_waiters(const pending_point& point, errc outcome, waiter_list& ready_waiters) noexcept;
   void find_first_awaited(std::uint64_t ticket) noexcept;
 
-  // The first ticket that is not complete; never decreases. After a failure all later tickets have
-  // failed.
+  // The first ticket that is not complete; never decreases. If failure_ is not success, that ticket
+  // and all later ones have failed.
   alignas(64) std::atomic<std::uint64_t> completed_{1};
   std::atomic<errc> failure_{errc::success};
-  // Changes under the lock. Stands in this cache line because threads that add points and the
-  // reactor read it often and hardly ever change it.
+  // The oldest ticket that has a waiter, or `none`. Changed with the lock held. It shares the cache
+  // line of completed_, because many threads read both often and hardly ever change them.
   std::atomic<std::uint64_t> first_awaited_{none};
 
   alignas(64) mutable os::spin_lock lock_;

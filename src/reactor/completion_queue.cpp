@@ -88,8 +88,9 @@ void completion_queue::reclaim() noexcept {
 }
 
 // Removes completed points that no thread polls for. It runs when twice as many points are pending
-// as the last run left, so queries are few compared with points. If the newest point is complete,
-// so are all; else bisection finds at least half of those that are.
+// as the last run left, so queries are few compared with points. It queries the newest point, then
+// the one in the middle, then at a quarter, until one is complete. So at least half of the
+// completed points are removed.
 void completion_queue::trim() noexcept {
   std::uint64_t oldest = 0;
   std::uint64_t polled = 0;
@@ -111,8 +112,8 @@ void completion_queue::trim() noexcept {
   trim_threshold_ = std::max(2 * ring().size(), min_trim_threshold);
 }
 
-// Returns true if the reactor thread polls a point near the front, so that its queries remove most
-// of the completed points.
+// Returns true if the reactor thread polls a point near the oldest one. Its queries then remove
+// most of the completed points, and trim() is not needed.
 bool completion_queue::is_polled_near_front() const noexcept {
   return points_.first_awaited() - points_.ring().begin() < trim_threshold_ && owner_.is_polling();
 }
@@ -156,8 +157,9 @@ driver_result completion_queue::add_event_point(CUstream stream, std::uint64_t g
   return added;
 }
 
-// Two threads may read the end of the stream in one order and add it in the other. The smaller
-// count then shares the point of the larger one.
+// Adds the current end of the stream as a point. Two threads may read the end of the stream in one
+// order and arrive at the lock in the other. The thread with the smaller count then gets the ticket
+// of the larger count.
 driver_result completion_queue::add_engine_point(CUstream stream, std::uint64_t generation,
                                                  std::uint64_t& ticket) {
   const engine_services* const engine = services();
@@ -256,10 +258,10 @@ errc completion_queue::query_locked(std::uint64_t ticket,
   return known_status(ticket);
 }
 
-// A point that was pending at the last poll is queried again without reading the ring, whose cache
-// line belongs to the threads that add points. If it still has a waiter it is still in the ring,
-// since only the holder of polling_ removes points. If a later point is pending, the oldest one is
-// queried next, since it may be complete.
+// Queries the point in pending_ again if it is still the oldest one that has a waiter. This does
+// not read the ring, whose cache line belongs to the threads that add points. Such a point is still
+// in the ring, since only the holder of polling_ removes points. If the queried point is pending
+// and not the oldest, the oldest one is queried next, since it may be complete.
 void completion_queue::poll(waiter_list& ready_waiters) noexcept {
   const std::unique_lock lock{polling_, std::try_to_lock};
   if (!lock.owns_lock()) return;
@@ -289,7 +291,8 @@ void completion_queue::poll(waiter_list& ready_waiters) noexcept {
   }
 }
 
-// Passes the event of a completed point to free_, which has room: add_event_point() reserved it.
+// Keeps the event of a completed point in free_, if the queue owns it. add_event_point() and
+// watch_event() have reserved the room.
 void completion_queue::keep_event(std::uint64_t value) noexcept {
   if (owns_events()) free_.push_back(to_event(value));
 }
@@ -344,8 +347,9 @@ bool completion_queue::leave_if_no_waiters() noexcept {
   return true;
 }
 
-// Completes the points that the engine has reached. Requires polling_. If the ring is empty, there
-// is no context whose status could be queried.
+// Completes the points that the engine has reached, or fails all points if their context has
+// failed. The caller holds polling_. If no point is pending, there is no context whose status could
+// be queried.
 void completion_queue::complete_reached(waiter_list& ready_waiters) noexcept {
   const engine_services* const engine = services();
   {
@@ -390,7 +394,20 @@ completion_queue::engine_point completion_queue::engine_point_at(std::uint64_t t
 }
 
 completion_queue::engine_help completion_queue::help_engine(std::uint64_t ticket) noexcept {
-  const engine_point awaited_point = engine_point_of(ticket);
+  return help_engine(engine_point_of(ticket));
+}
+
+completion_queue::engine_help completion_queue::help_engine() noexcept {
+  engine_point awaited_point;
+  {
+    const std::lock_guard hold{points_.lock()};
+    awaited_point = engine_point_at(points_.first_awaited());
+  }
+  return help_engine(awaited_point);
+}
+
+completion_queue::engine_help completion_queue::help_engine(
+    const engine_point& awaited_point) noexcept {
   if (awaited_point.engine == nullptr) return engine_help::not_needed;
   return awaited_point.engine->run_pending_work(awaited_point.point) ? engine_help::exclusive
                                                                      : engine_help::shared;

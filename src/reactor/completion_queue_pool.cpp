@@ -22,8 +22,9 @@ completion_queue* take_spare(reactor& owner) noexcept {
   return spare;
 }
 
-// Polls some of the existing queues, in turn, before a new one is created: a queue whose stream was
-// destroyed returns to the pool when its last point has completed.
+// Polls the next eight of all existing queues. Called before a new queue is created. A queue whose
+// stream was destroyed returns to the pool only when a thread finds that its last point has
+// completed.
 void poll_abandoned() noexcept {
   constexpr int candidates = 8;
   for (int i = 0; i < candidates; ++i) {

@@ -12,14 +12,16 @@
 
 namespace weir::detail {
 
-// A point and its waiters. `value` is an event's handle, or the engine's count of operations.
+// A pending point (a position in a stream's work) and the list of its waiters (null: none). The
+// point is complete when the event with the handle `value` is; on the embedded driver, when `value`
+// operations of the stream's timeline are complete.
 struct pending_point {
   std::uint64_t value = 0;
   completion_waiter* first_waiter = nullptr;
 };
 
-// A ring buffer of points with consecutive tickets. It grows on demand; a point takes 16 bytes and
-// is found without a search.
+// A ring buffer of points with consecutive tickets. A ticket is a point's number in the queue. The
+// buffer grows on demand; a point takes 16 bytes and is found without a search.
 //
 // Thread safety: none; guarded by the queue's lock.
 class completion_ring {
@@ -33,32 +35,36 @@ class completion_ring {
     return ticket - begin_ < size();
   }
 
+  // `ticket` must be in the ring.
   [[nodiscard]] pending_point& operator[](std::uint64_t ticket) noexcept {
     return points_[ticket & (capacity_ - 1)];
   }
 
-  // Reserves room for the next push(), also if the ring is emptied and shrink() is called before
-  // it. Throws std::bad_alloc.
+  // Reserves room for the next push(). A shrink() before that push() does not free the room. Throws
+  // std::bad_alloc.
   void reserve_one() {
     if (size() == capacity_) resize(capacity_ == 0 ? 16 : 2 * capacity_);
     is_reserved_ = true;
   }
 
+  // Adds a point and returns its ticket. Call reserve_one() first.
   std::uint64_t push(std::uint64_t value) noexcept {
     is_reserved_ = false;
     (*this)[end_] = {value, nullptr};
     return end_++;
   }
 
-  // Skips a ticket of an empty ring and returns it.
+  // Returns the next ticket without adding a point. The ring must be empty.
   std::uint64_t skip_ticket() noexcept {
     begin_ = ++end_;
     return begin_ - 1;
   }
 
+  // Removes the points up to and including `ticket`.
   void pop_through(std::uint64_t ticket) noexcept { begin_ = ticket + 1; }
 
-  // Frees the memory of a burst if the ring is empty. Returns true if memory was freed.
+  // Frees the memory if the ring is empty and has room for more than max_kept_capacity points.
+  // Returns true if memory was freed.
   bool shrink() noexcept {
     if (!empty() || capacity_ <= max_kept_capacity || is_reserved_) return false;
     points_.reset();
@@ -81,7 +87,7 @@ class completion_ring {
   std::uint64_t capacity_ = 0;  // a power of two
   std::uint64_t begin_ = 1;     // ticket 0 is complete from the beginning
   std::uint64_t end_ = 1;
-  bool is_reserved_ = false;
+  bool is_reserved_ = false;  // reserve_one() was called, and push() was not yet
 };
 
 // A queue of waiters to be notified, linked through completion_waiter::next. A waiter is in at most

@@ -11,12 +11,14 @@ namespace weir::detail {
 // Says whether threads of the program call the driver continuously.
 enum class contention : unsigned char { none, suspected, certain };
 
-// Detects threads that call the driver all the time, from the rounds of driver_activity.hpp.
+// Detects threads that call the driver all the time. Time is divided into rounds of at least 8 us.
+// The reactor begins an epoch with each round: a period for which driver_activity.hpp records
+// whether another thread has called the driver.
 //
 // A thread that launches calls every few microseconds. A thread that enqueues the next work after a
-// notification calls for some microseconds and then waits. So a round starts only when no waiter
-// has been notified for a while, and a round with a notification does not count. Contention is
-// suspected about 10 us after a notification, and certain after about 35 us.
+// notification calls for some microseconds and then waits. So a round with a notification does not
+// count, nor do the 8 us after the notification. If calls go on, contention is suspected about 10
+// us after a notification, and certain after about 35 us.
 //
 // All times are in nanoseconds. Thread safety: none; each reactor thread has its own.
 class contention_detector {
@@ -34,9 +36,10 @@ class contention_detector {
     if (!is_certain_) consecutive_rounds_ = 0;
   }
 
-  // Updates the open round; `called`: whether another thread has called the driver in it. Returns
-  // true if the caller has to begin another epoch now. While calls go on rounds are longer, because
-  // the first call of each costs its thread 0.1 us. The end of the calls is noticed within 70 us.
+  // Call this repeatedly while polling. `called`: whether another thread has called the driver in
+  // the current epoch. Returns true if a new round has begun; the caller then begins a new epoch.
+  // While contention is certain, a round with calls lasts 48 us, because the first call in each
+  // epoch costs its thread 0.1 us. The end of the calls is noticed within 70 us.
   [[nodiscard]] bool update(bool called, long long now) noexcept {
     if (now - last_counted_ > poll_policy::max_age) reset();
     if (is_round_open_ && called) has_calls_ = true;
@@ -68,14 +71,14 @@ class contention_detector {
     consecutive_rounds_ = 0;
   }
 
-  // Discards a result that is too old to say anything about the present.
+  // Forgets the rounds counted so far, because the last one is too long ago.
   void reset() noexcept {
     is_certain_ = false;
     consecutive_rounds_ = 0;
   }
 
-  bool is_round_open_ = false;
-  bool has_calls_ = false;  // another thread has called in the open round
+  bool is_round_open_ = false;  // false: the current round does not count
+  bool has_calls_ = false;      // another thread has called in the current round
   bool is_certain_ = false;
   int consecutive_rounds_ = 0;  // rounds in a row that contradict is_certain_
   long long round_end_ = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reactor/engine_notification.cpp - the notification that the embedded engine owes a queue.
+// reactor/engine_notification.cpp - asks the embedded engine to call a queue when a point is
+// reached.
 #include "reactor/engine_notification.hpp"
 
 #include "reactor/completion_queue.hpp"
@@ -28,7 +29,7 @@ bool engine_notification::try_arm() noexcept {
     if (awaited.engine == nullptr) return true;
     if (const std::uint64_t previous = ticket_.load(); previous != 0 && previous <= ticket)
       return true;
-    holds_.fetch_add(1);  // keeps the generation from ending
+    holds_.fetch_add(1);  // keeps the queue out of the pool
   }
   if (ticket_.load() != 0) {
     if (!awaited.engine->cancel_notification(point_, *this)) {

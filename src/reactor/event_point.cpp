@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// reactor/event_point.cpp - points that are events: their value, their record and their query.
+// reactor/event_point.cpp - events that mark points in a stream's work: recording them.
 #include "reactor/event_point.hpp"
 
 namespace weir::detail {

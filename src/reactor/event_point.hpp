@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reactor/event_point.hpp - points that are events: their value, their record and their query.
+// reactor/event_point.hpp - events that mark points in a stream's work: recording and querying
+// them.
 #pragma once
 
 #include "driver/active_captures.hpp"
@@ -13,10 +14,12 @@
 
 namespace weir::detail {
 
+// Returns an event's handle as a value for pending_point::value.
 [[nodiscard]] inline std::uint64_t to_value(CUevent event) noexcept {
   return reinterpret_cast<std::uintptr_t>(event);
 }
 
+// Returns the event of a value that to_value() has returned.
 [[nodiscard]] inline CUevent to_event(std::uint64_t value) noexcept {
   return reinterpret_cast<CUevent>(static_cast<std::uintptr_t>(value));
 }
@@ -25,13 +28,15 @@ namespace weir::detail {
 // capture is invalidated. Driver: cuStreamIsCapturing.
 [[nodiscard]] driver_result check_not_capturing(CUstream stream);
 
-// Records the event, or one from the pool of the context if `event` is null. Destroys the event if
-// recording fails. Driver: cuEventRecord.
+// Records the event in the stream. If `event` is null, first sets it to an event from the event
+// pool of the context (event_pool.hpp). Destroys the event if recording fails. Driver:
+// cuEventRecord.
 [[nodiscard]] driver_result record_event(CUevent& event, CUstream stream, CUcontext context,
                                          unsigned long long context_id);
 
-// Returns success, not_ready or the error of the work. If a capture forbids the query, its answer
-// says nothing about the work, and the result is not_ready.
+// Returns success if the event is complete, not_ready if it is pending, else the error of the
+// stream's work. Also returns not_ready if a capture forbids the query, because the driver's answer
+// then says nothing about the work.
 [[nodiscard]] inline errc query_event(CUevent event) noexcept {
   const driver_table& calls = *table_in_use.load(std::memory_order_acquire);
   // Lets the driver answer while this thread or another one captures. Only captures that were begun

@@ -12,12 +12,12 @@ namespace weir::detail {
 
 // Waits for fault reports of a device on a thread of its own.
 //
-// Waiters have to learn of a fault within a millisecond. Without reports the reactor has to wake up
-// that often to find it by polling. While the monitor is enabled and on, the reactor can sleep for
-// longer.
+// Waiters have to learn of a fault within a millisecond. Without reports the reactor has to poll at
+// least once in each millisecond. While the monitor is enabled and is_on() returns true, the
+// monitor's thread wakes the reactor after a fault, so the reactor may sleep for longer.
 //
 // A monitor whose thread has started is never destroyed. Thread safety: is_on() and shut_down() may
-// be called from any thread; the other members belong to one thread.
+// be called from any thread; all other members only by the reactor's thread.
 class fault_monitor {
  public:
   // A function that the monitor's thread calls after a fault.
@@ -43,7 +43,9 @@ class fault_monitor {
   // while it is starting.
   void shut_down() noexcept;
 
-  // Returns true if every fault is reported while the monitor is enabled.
+  // Returns true while the device's fault reports are available: the monitor's thread has
+  // registered for them, and they have not failed since. If the monitor is also enabled, the
+  // reactor is woken after each fault, and need not poll for faults.
   [[nodiscard]] bool is_on() const noexcept { return is_on_.load(std::memory_order_acquire); }
 
  private:
@@ -53,8 +55,8 @@ class fault_monitor {
   bool has_started_ = false;
   std::atomic<bool> is_starting_{false};
   std::atomic<bool> has_shut_down_{false};
-  std::atomic<bool> is_on_{false};
-  std::atomic<std::uint32_t> is_enabled_{0};
+  std::atomic<bool> is_on_{false};            // see is_on(); set by the monitor's thread
+  std::atomic<std::uint32_t> is_enabled_{0};  // 1: enabled; a futex word
 };
 
 }  // namespace weir::detail

@@ -14,8 +14,8 @@ namespace weir::detail {
 //
 // Each poll takes the driver's locks and cache lines from a thread that launches, which loses about
 // 0.3 us. Without such threads polling is free, and completion is seen at once. Calls through weir
-// are detected (contention_detector). Calls made directly to the driver are not: a detection of
-// them also reports callers that do not exist (docs/performance/history.md).
+// are detected (contention_detector). Calls made directly to the driver are not: an attempt to
+// detect them also reported callers that did not exist (docs/performance/history.md).
 //
 // All times are in nanoseconds. Thread safety: none; each reactor thread has its own.
 class poll_interval {
@@ -28,12 +28,14 @@ class poll_interval {
     return std::exchange(contention_, level) != level;
   }
 
-  // Returns the delay before the next poll. `elapsed`: time since the first poll. `polls`: events
-  // polled per round.
+  // Returns the delay before the next poll. `elapsed`: time since the first poll. `polls`: the
+  // number of events polled in one pass over the queues.
   //
-  // Normally elapsed/64, limited to 0.5 us per event (but to no less than 1 us). Under contention
-  // elapsed/2, at least 24 us (64 us for several events) and at most 24 us per event, between 48
-  // and 250 us. If contention is only suspected, 5 us for each event, up to three.
+  // - No contention: elapsed / 64. The maximum is 0.5 us for each event, at least 1 us and at most
+  //   250 us.
+  // - Contention is suspected: 5 us for each event, for up to three events.
+  // - Contention is certain: elapsed / 2. The minimum is 24 us, or 64 us for several events. The
+  //   maximum is 24 us for each event, at least 48 us and at most 250 us.
   [[nodiscard]] long long delay(long long elapsed, long long polls) const noexcept {
     if (is_contended()) {
       const long long min_delay_now = min_delay(polls);

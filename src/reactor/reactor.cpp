@@ -28,8 +28,9 @@ constinit std::array<std::atomic<reactor*>, max_devices> reactors{};
 
 constinit std::atomic<bool> all_stopped{false};
 
-// The queues that lost their last waiter in one pass of a reactor. They are reclaimed after all
-// waiters have been notified, because it takes a microsecond to destroy an event that has failed.
+// The queues that lost their last waiter in one pass of a reactor. reclaim() is called for them
+// after all waiters have been notified, because it takes a microsecond to destroy an event that has
+// failed.
 class retired_queues {
  public:
   retired_queues() noexcept = default;
@@ -46,7 +47,8 @@ class retired_queues {
     for (; count_ != 0; --count_) queues_[count_ - 1]->reclaim();
   }
 
-  std::array<completion_queue*, 64> queues_;  // more than have waiters at a time, usually
+  // Has room for more queues than usually have waiters at a time.
+  std::array<completion_queue*, 64> queues_;
   std::size_t count_ = 0;
 };
 
@@ -105,9 +107,9 @@ void reactor::adjust_sleeping_demand(int change) noexcept {
 void reactor::add_poller() noexcept {
   all_pollers.add();
   pollers_.fetch_add(1);
-  if (!os::in_forked_child()) {  // whose locks may be held by threads that do not exist there
-    // After each lock was free once, the reactor's thread sees the poller before it runs a
-    // continuation.
+  if (!os::in_forked_child()) {  // in the child, threads that do not exist may hold the locks
+    // The reactor's thread checks for pollers with one of these locks held. After each lock was
+    // acquired here once, that thread sees the poller before it runs another continuation.
     { const std::lock_guard lock{poll_lock_}; }
     { const std::lock_guard lock{due_lock_}; }
   }
@@ -128,20 +130,23 @@ bool reactor::this_thread_must_drive() noexcept {
   return current() != nullptr || this_thread_reactors().any() || all_stopped.load();
 }
 
-// The thread sets asleep_ before it checks signals_ for the last time, so no signal is lost.
+// Wakes the reactor's thread. That thread sets asleep_ before it checks signals_ for the last time,
+// so no signal is lost.
 void reactor::signal() noexcept {
   signals_.fetch_add(1);
   if (asleep_.load() != 0) os::futex_wake(signals_, 1);
 }
 
-// Notifies the waiter and returns true, or returns false if another thread has to.
+// Notifies the waiter and returns true. Returns false if the caller may not run the waiter's
+// continuation, so that another thread has to.
 bool reactor::notify(completion_waiter& waiter, caller_kind caller) noexcept {
   if (waiter.loop != nullptr) {
     if (run_loop::post(waiter, *this)) return true;
     waiter.loop = nullptr;
   }
   if (caller != caller_kind::poller && waiter.policy != resume_policy::any_thread) return false;
-  // The exit of the process does not wait for the program's code.
+  // Counts as outside of the reactor while the program's code runs: stop_all() must not wait for
+  // that code.
   reactor* const own = current();
   const bool was_outside = own != nullptr && own->is_outside_reactor_.exchange(true);
   waiter.on_complete(waiter, waiter.outcome);
@@ -168,9 +173,10 @@ void reactor::deliver(waiter_list& ready_waiters, caller_kind caller) noexcept {
   defer_to_thread(deferred);
 }
 
+// Notifies the waiters that other threads have left in ready_waiters_.
 std::size_t reactor::notify_due(caller_kind caller) noexcept {
   std::size_t notified = 0;
-  // Repeated because defer_to_thread() does not signal while there are pollers.
+  // Repeated until none is left, because defer_to_thread() does not signal while there are pollers.
   while (any_due_.load()) {
     waiter_list ready_waiters;
     {
@@ -208,9 +214,9 @@ void reactor::add_timer(wait_timer& timer, long long deadline) {
   if (timers_.add(timer, deadline)) signal();
 }
 
-// Polls each queue once. The lock is released before waiters are notified, since their
-// continuations may call back. After a failure all queues are polled again before any is reclaimed:
-// those polled before may have failed, too.
+// Polls each queue once. poll_lock_ is released before waiters are notified, since their
+// continuations may call the reactor. After a queue has failed, all queues are polled again before
+// any is reclaimed: a queue that was polled before may have failed, too.
 std::size_t reactor::poll_queues(caller_kind caller) noexcept {
   std::size_t notified = 0;
   std::size_t visited = 0;
@@ -272,8 +278,9 @@ std::size_t reactor::run_once(caller_kind caller) noexcept {
   return notified;
 }
 
-// At the end of the process, the calling thread drives all reactors, because a coroutine may wait
-// with any of them.
+// A reactor's thread drives its own reactor. A thread of the program drives the reactors for which
+// it polls (thread_reactors.hpp). At the end of the process it drives all reactors instead, because
+// a coroutine may wait with any of them.
 void reactor::run_once_for_this_thread() noexcept {
   reactor* const own = current();
   if (own != nullptr) {
@@ -295,8 +302,9 @@ bool reactor::is_stopped_on_this_thread() const noexcept {
   return stopped_.load() && current() != nullptr;
 }
 
-// Waits until each reactor's thread has left the reactor. A thread that runs the program's code
-// stays there.
+// Called at the end of the process: tells the reactors' threads to end. Waits until each of them
+// has ended, sleeps, or runs the program's code, which may never return. A reactor's thread that
+// calls this does not wait.
 void reactor::stop_all() noexcept {
   if (os::in_forked_child()) return;
   all_stopped.store(true);

@@ -36,7 +36,7 @@ void reactor::start_thread() {
   if (started_.load(std::memory_order_acquire)) return;
   const std::lock_guard hold{start_lock_};
   if (started_.load(std::memory_order_relaxed) || os::in_forked_child()) return;
-  static_cast<void>(driver());  // chooses one if none is in use yet
+  static_cast<void>(driver());  // chooses a driver if none is in use yet
   const os::signal_blocker block_signals;
   std::thread{[this] { run(); }}.detach();
   started_.store(true, std::memory_order_release);
@@ -57,7 +57,7 @@ void reactor::run() noexcept {
   long long since = os::steady_nanoseconds();
   while (!stopped_.load()) {
     const std::uint32_t seen = signals_.load();
-    // Stored only if it changes, because all threads that await read its cache line.
+    // Stored only if it changes, because all waiting threads read its cache line.
     if (is_outside_reactor_.load(std::memory_order_relaxed)) is_outside_reactor_.store(false);
     if (stopped_.load()) break;
     const bool has_other_poller = has_pollers();
@@ -78,7 +78,7 @@ void reactor::run() noexcept {
       contention_.record_notification(now);
       static_cast<void>(poll_interval_.set_contention(with_external_callers(contention_.level())));
       if (due + notified != 0 || signals_.load() != seen) since = now;
-      if (!poll_interval_.is_contended()) continue;  // else it polls no more than necessary
+      if (!poll_interval_.is_contended()) continue;  // under contention, waits before the next poll
     }
     wait_for_work(since, seen);
     if (signals_.load() != seen) since = os::steady_nanoseconds();
@@ -93,9 +93,9 @@ bool reactor::update_contention(long long now) noexcept {
   return poll_interval_.set_contention(with_external_callers(contention_.level()));
 }
 
-// Returns how long to sleep while a waiter has waited since `since`. Without fault reports sleeps
-// stay short enough to find a fault by polling. The fault monitor is enabled once these wakeups
-// have cost as much as starting it.
+// Returns how long to sleep if a waiter has waited from `since` to `now`. Without fault reports
+// sleeps stay short enough to find a fault by polling. The fault monitor is enabled once these
+// wakeups have cost as much as the start of the monitor.
 long long reactor::next_sleep(long long since, long long now) noexcept {
   const bool are_reported =
       fault_monitor_.is_on() && now >= fault_alert_until_.load(std::memory_order_relaxed);
@@ -114,8 +114,10 @@ void reactor::on_fault(void* self) noexcept {
   self_reactor.signal();
 }
 
-// Waits until the next poll. It spins while that pays, with delays that grow with the time waited,
-// and then sleeps between polls. Without demand it sleeps until it is signalled.
+// Waits until the next poll. `since`: the time of the first poll or the last signal. `seen`: the
+// value of signals_ before the last poll. Spins until the spin budget is used up, with delays that
+// grow with the time waited, and then sleeps between polls. Without demand it sleeps until a signal
+// or a timer.
 void reactor::wait_for_work(long long since, std::uint32_t seen) noexcept {
   const long long now = os::steady_nanoseconds();
   const bool has_other_poller = has_pollers();

@@ -11,16 +11,20 @@
 
 namespace weir::detail {
 
-// Serializes the recording of events, so that tickets are in the order of the stream. A record may
-// take long, so the queue's lock can be released meanwhile.
+// Serializes the recording of events, so that tickets are in the order of the stream. A thread has
+// its turn from the start of a record until the event is in the queue. A record may take long, so
+// the queue's lock can be released during a turn.
 //
-// Thread safety: guarded by the queue's lock, which a turn acquires itself.
+// Thread safety: the caller of is_recording() holds the queue's lock. The constructor of a turn
+// acquires it.
 class recording_turns {
  public:
-  // Returns true if a thread records an event that is not in the ring yet.
+  // Returns true if a thread records an event that it has not added to the queue yet.
   [[nodiscard]] bool is_recording() const noexcept { return is_recording_; }
 
-  // The constructor waits until no other thread records, and leaves with the lock held.
+  // The calling thread's turn. The constructor acquires the queue's lock, waits until no other
+  // thread has a turn, and returns with the lock held. The destructor ends the turn and releases
+  // the lock.
   class turn {
    public:
     turn(recording_turns& turns, os::spin_lock& queue_lock) noexcept
@@ -43,7 +47,9 @@ class recording_turns {
       }
     }
 
+    // Acquires the queue's lock again after unlock().
     void lock() noexcept { hold_.lock(); }
+    // Releases the queue's lock during the turn.
     void unlock() noexcept { hold_.unlock(); }
 
    private:
@@ -52,6 +58,7 @@ class recording_turns {
   };
 
  private:
+  // Sleeps until a turn ends, with the lock released meanwhile. May return early.
   void wait(std::unique_lock<os::spin_lock>& hold) noexcept {
     const std::uint32_t seen = turns_.load(std::memory_order_relaxed);
     ++waiting_;
@@ -62,7 +69,7 @@ class recording_turns {
   }
 
   bool is_recording_ = false;
-  int waiting_ = 0;
+  int waiting_ = 0;                      // threads in wait()
   std::atomic<std::uint32_t> turns_{0};  // the futex word of the waiting threads
 };
 

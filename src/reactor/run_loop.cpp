@@ -15,7 +15,7 @@ namespace {
 
 constinit thread_local run_loop* innermost = nullptr;
 constinit std::mutex loop_pool_lock;
-constinit run_loop* pool = nullptr;  // under the lock
+constinit run_loop* pool = nullptr;  // guarded by loop_pool_lock
 
 }  // namespace
 
@@ -106,8 +106,8 @@ void run_loop::join(completion_waiter& waiter, completion_queue& queue) noexcept
 
 bool run_loop::is_on_this_thread() noexcept { return innermost != nullptr; }
 
-// A queue for which there is no room replaces the last entry. The engine's workers, or the threads
-// that run its steps, complete queues without an entry.
+// Adds a queue to the queues that help_engine() visits. If there is no room, it replaces the last
+// entry. The engine's own threads complete the points of queues without an entry.
 void run_loop::add_engine_queue(completion_queue& queue) noexcept {
   completion_queue** const end = engine_queues_.data() + engine_queue_count_;
   if (std::find(engine_queues_.data(), end, &queue) != end) return;
@@ -115,7 +115,8 @@ void run_loop::add_engine_queue(completion_queue& queue) noexcept {
   engine_queues_[engine_queue_count_ - 1] = &queue;
 }
 
-// Runs the engine's pending work for one of the queues, in turn. Removes queues that need no help.
+// Runs the engine's pending work for one of engine_queues_; each call takes the next queue. Removes
+// queues that need no help.
 completion_queue::engine_help run_loop::help_engine() noexcept {
   completion_queue::engine_help help_state = completion_queue::engine_help::not_needed;
   while (engine_queue_count_ != 0 && help_state == completion_queue::engine_help::not_needed) {
@@ -175,8 +176,8 @@ void run_loop::run() noexcept {
     for (reactor* const one : reactors_) {
       if (one != nullptr) static_cast<void>(one->run_once(caller_kind::other));
     }
-    // The thread runs the program's code anyway, but other threads' continuations only if no other
-    // thread would.
+    // This thread always runs the continuations of its own waiters. It runs those of other threads
+    // only if no other thread would.
     const bool must_drive = reactor::this_thread_must_drive();
     if (must_drive) reactor::run_once_for_this_thread();
     const completion_queue::engine_help help_state = help_engine();
@@ -192,7 +193,8 @@ void run_loop::run() noexcept {
   }
 }
 
-// Sleeps until a signal. Meanwhile the reactor's thread polls for this loop's waiters.
+// Sleeps until a signal, or until the calling thread has to drive. Meanwhile the reactors' threads
+// poll for this loop's waiters. `seen`: the value of signals_ before the last look for work.
 void run_loop::sleep(std::uint32_t seen) noexcept {
   for (reactor* const one : reactors_) {
     if (one != nullptr) one->adjust_sleeping_demand(1);

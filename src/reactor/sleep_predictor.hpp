@@ -12,8 +12,9 @@ namespace weir::detail {
 //
 // A sleep is a quarter of the time waited so far, so completion is seen at most 25 % late. If
 // recent waits were similar, the next is predicted to take as long: polls are rare until shortly
-// before the predicted end, and close around it. Work that ends long before the prediction is seen
-// late by as much as it took, or by 1/128 of the prediction.
+// before the predicted end, and close around it. If the work ends long before the predicted time,
+// its completion is seen late. The delay is at most the time that the work took, or 1/128 of the
+// predicted time if that is longer.
 //
 // All times are in nanoseconds. Thread safety: none; each reactor thread has its own.
 class sleep_predictor {
@@ -49,7 +50,7 @@ class sleep_predictor {
   [[nodiscard]] long long tolerance() const noexcept { return expected_ / 16; }
 
   long long last_wait_ = 0;
-  int similar_waits_ = 0;
+  int similar_waits_ = 0;   // the number of consecutive similar waits
   long long expected_ = 0;  // 0: no prediction
 };
 

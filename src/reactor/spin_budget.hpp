@@ -13,9 +13,9 @@
 namespace weir::detail {
 
 // Pauses between two polls of a spinning thread. `elapsed`: nanoseconds since the first poll.
-// `spins`: the caller's counter of calls. A thread that waits for the embedded engine yields now
-// and then. A thread that polls a GPU's driver backs off to one poll per microsecond, because
-// polling delays threads that launch.
+// `spins`: the caller's counter of calls. A thread that waits for the embedded engine yields its
+// CPU in every 16th call. A thread that polls a GPU's driver makes longer pauses with time, up to 1
+// us, because polling delays threads that launch.
 inline void spin_pause(unsigned& spins, bool waits_for_engine, long long elapsed) noexcept {
   if (waits_for_engine && ++spins % poll_policy::spins_between_yields == 0) {
     sched_yield();
@@ -31,13 +31,16 @@ inline void spin_pause(unsigned& spins, bool waits_for_engine, long long elapsed
 //
 // On a GPU, a spinning thread detects the end of the work after about 4 us, and a sleeping thread
 // much later. If waits are mostly short, threads spin through them. If they are mostly long, the
-// budget is the minimum. A program alternates between different work, and two streams may finish
-// together (one wait of 100 us and one of 0). So the budget covers the longer of the waits of up to
-// 1 ms, and forgets them slowly.
+// budget is the minimum.
+//
+// The budget must not follow each wait, because the lengths of waits alternate: if two streams
+// finish together, a wait of 100 us is followed by one of 0. The budget therefore rises at once to
+// twice a wait of up to 1 ms, and shrinks slowly after shorter waits.
 //
 // Thread safety: all members may be called from any thread. Concurrent updates may be lost.
 class spin_budget {
  public:
+  // Returns for how long a thread should spin before it sleeps.
   [[nodiscard]] long long nanoseconds() const noexcept {
     return budget_.load(std::memory_order_relaxed);
   }
@@ -56,9 +59,9 @@ class spin_budget {
                   std::memory_order_relaxed);
   }
 
-  // Records a wait that timed out after `waited` nanoseconds. Its full length is unknown, but
-  // spinning for longer than a sleep costs was in vain. So it shrinks the budget as a long wait
-  // does: a caller that repeats short timed waits would otherwise spin forever.
+  // Records a wait that timed out after `waited` nanoseconds. If the thread spun for longer than a
+  // sleep costs, the spinning was in vain, and the budget shrinks as after a long wait. Otherwise a
+  // caller that repeats short timed waits would spin all the time.
   void record_timeout(long long waited) noexcept {
     if (std::min(waited, nanoseconds()) > poll_policy::sleep_cost)
       record_wait(poll_policy::max_spin_budget + 1);

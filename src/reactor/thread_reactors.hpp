@@ -9,8 +9,9 @@ namespace weir::detail {
 
 class reactor;
 
-// Counts pollers. A period lasts from the first poller until none is left. Each period has a
-// number, so that a thread that polled in one does not count as a poller in the next.
+// Counts pollers (weir::completion_poller objects). A period lasts from the first poller until none
+// is left. Each period has a number, so that a thread that polled in one period does not count as a
+// poller in the next.
 //
 // Thread safety: all members may be called from any thread.
 class poller_count {
@@ -23,7 +24,9 @@ class poller_count {
   }
   void remove() noexcept { value_.fetch_sub(1); }
 
+  // Returns the number of the current or last period.
   [[nodiscard]] std::uint32_t period() const noexcept { return period_of(value_.load()); }
+  // Returns true if the period has not ended.
   [[nodiscard]] bool is_current(std::uint32_t period) const noexcept {
     const std::uint64_t current = value_.load();
     return count_of(current) != 0 && period_of(current) == period;
@@ -38,7 +41,7 @@ class poller_count {
     return static_cast<std::uint32_t>(value >> 32U);
   }
 
-  std::atomic<std::uint64_t> value_{0};
+  std::atomic<std::uint64_t> value_{0};  // upper half: the period; lower half: the pollers
 };
 
 // Counts the pollers of all devices.
@@ -46,9 +49,10 @@ inline constinit poller_count all_pollers;
 
 // The reactors that one thread drives as a poller.
 //
-// A thread that adds a poller or calls poll() has to go on driving while it blocks, because no
-// other thread may. This ends when the device's last poller is removed, by any thread. If pollers
-// of that device are added again while other devices have pollers, the thread may count again.
+// A thread that adds a poller of a device or calls its poll() has to drive the device's reactor
+// while it blocks, because no other thread may. This ends when any thread removes the device's last
+// poller. The device's bit is cleared only by a call of any() while the device has no poller. If
+// the device gets a poller again before such a call, the thread has to drive its reactor again.
 //
 // There is one object for each thread. It is a bit set because a library that is loaded at run time
 // has little room for thread-local data.
@@ -56,7 +60,8 @@ class thread_reactors {
  public:
   // Adds the reactor of `device`. Devices from number 64 on are ignored; no machine has as many.
   void add(int device) noexcept;
-  // Returns true if the thread drives a reactor. Removes those that no longer have pollers.
+  // Returns true if the thread has to drive a reactor. Removes the reactors that no longer have
+  // pollers.
   [[nodiscard]] bool any() noexcept;
   // Calls callback(reactor, argument) for each reactor. The callback may call members of this
   // object.

@@ -21,7 +21,7 @@ class timer_queue {
   static constexpr long long never = std::numeric_limits<long long>::max();
 
   // Adds a timer; `deadline` in nanoseconds of the steady clock. Returns true if it is now the
-  // earliest. Throws: std::bad_alloc.
+  // earliest. The timer must exist until it is removed or popped. Throws: std::bad_alloc.
   bool add(wait_timer& timer, long long deadline);
   // Returns true if the timer was queued and will not be notified.
   bool remove(wait_timer& timer) noexcept;

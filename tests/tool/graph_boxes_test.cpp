@@ -38,7 +38,7 @@ TEST_F(GraphBoxes, ABoxDescribesTheOperationOfItsNode) {
 
 TEST_F(GraphBoxes, TheShortestDescriptionGivesSizesAndDirections) {
   const allocation_node a = g.add(allocation_parameters{gpu, 4096});
-  const copy_node b = g.add(copy_parameters{host, a.memory<int>().first(100)}, {a});
+  const copy_node b = g.add(copy_parameters{host, x}, {a});
   g.tag(b, "load");
   g.add(fill_parameters{x, 1}, {b});
   const std::string text = drawing_of(g, {}, dot_detail::names);
@@ -157,6 +157,13 @@ TEST_F(GraphBoxes, ChildGraphsAndBodiesAreDrawnAsFrames) {
   expect_in(text, "label=<case 1>");
   EXPECT_EQ(count_of(text, "label=\"nothing\""), 3u) << text;
   expect_in(text, "n0_out -> n1_in [ltail=cluster_n0, lhead=cluster_n1];");
+}
+
+// Graphviz replaces \N and \G by the names of the node and of the graph.
+TEST_F(GraphBoxes, ABackslashInATagIsDrawn) {
+  const fill_node node = g.add(fill_parameters{x, 1});
+  g.tag(node, R"(C:\New\Games)");
+  expect_in(drawing_of(g), "C:&#92;New&#92;Games");
 }
 
 }  // namespace

@@ -58,12 +58,12 @@ TEST_F(GraphDrawing, TextsOfTheProgramAreEscaped) {
   EXPECT_EQ(drawn_tag(longest + "m"), std::string(40, 'l') + "..." + std::string(23, 'l') + "m");
 }
 
-TEST_F(GraphDrawing, EdgesShowTheirPorts) {
+TEST_F(GraphDrawing, EdgesShowTheirLabels) {
   const std::string text =
       drawing_of(read_drawn_graph(parse_dot(
-                     "digraph { a -> b [taillabel=1 headlabel=0 style=\"dashed\"] }", "graph.dot")),
+                     "digraph { a -> b [headlabel=1 label=then style=\"dashed\"] }", "graph.dot")),
                  {});
-  expect_in(text, "n0 -> n1 [label=<port 1 to 0>, style=dashed];");
+  expect_in(text, "n0 -> n1 [label=<then>, style=dashed];");
 }
 
 // If Graphviz is installed, it accepts every drawing and every description without a warning.

@@ -8,14 +8,16 @@ import tool
 TEXT = """digraph dot {
 subgraph cluster_1 {
 label="graph_1" graph[style="dashed"];
-"graph_1_node_0"[style="solid" shape="invtrapezium" label="0
+"graph_1_node_0"[style="solid" shape="invtrapezium"label="0
 MEMSET
 (0,400)
 "];
+
 "graph_1_node_1"[style="solid" shape="rectangle" label="1
 HOST
 "];
-"graph_1_node_0" -> "graph_1_node_1" [headlabel=0];
+
+"graph_1_node_0" -> "graph_1_node_1";
 }
 "graph_1_node_0"[weir_call_site="main.cpp:12" weir_tag="clear"];
 }

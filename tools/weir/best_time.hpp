@@ -7,8 +7,8 @@
 
 namespace weir::tool {
 
-// Measurements of several variants alternate, so a change on the machine affects all of them. The
-// best time of each variant counts.
+// Keeps the shortest of several measured times of one variant. Callers alternate between the
+// variants that they compare, so that a change on the machine affects all of them.
 class best_time {
  public:
   void add(double seconds) { seconds_ = std::min(seconds_, seconds); }

@@ -17,7 +17,8 @@ namespace weir::tool {
       ::crc32_z(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
 
-// The CRC-32 of two consecutive parts, from the CRC-32 of each and the size of the second.
+// Returns the CRC-32 of two consecutive parts of a file, from the CRC-32 of each part and the size
+// of the second part.
 [[nodiscard]] inline std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second,
                                                 std::size_t second_bytes) noexcept {
   return static_cast<std::uint32_t>(

@@ -6,7 +6,7 @@
 
 namespace weir::tool {
 
-// Returns the device. Throws failure if there is no device with this ordinal.
+// Returns the device with this ordinal. Throws failure if there is none.
 [[nodiscard]] weir::device device_by_ordinal(int ordinal);
 
 }  // namespace weir::tool

@@ -8,8 +8,9 @@
 
 namespace weir::tool {
 
-// Holds one line for standard error; the tool then ends with a non-zero status. The text names the
-// action that failed and its object: "cannot read 'x': Permission denied".
+// Ends the command. The tool prints its text as one line to standard error and ends with a non-zero
+// status. The text names the action that failed and its object: "cannot read 'x': Permission
+// denied".
 class failure : public std::runtime_error {
  public:
   explicit failure(const std::string& text) : std::runtime_error{text} {}

@@ -22,7 +22,8 @@ bool is_regular_file(const std::string& path) {
   return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
 }
 
-// The path that g++ reports, or only the name of the program if g++ does not find it.
+// Returns the path of cc1plus that g++ reports: only the name cc1plus if g++ does not find it, and
+// an empty text if there is no g++.
 std::string cc1plus_of_compiler() {
   std::string path;
   std::FILE* const answer = ::popen("g++ -print-prog-name=cc1plus 2>/dev/null", "r");
@@ -34,7 +35,7 @@ std::string cc1plus_of_compiler() {
   return path;
 }
 
-// The path of the last compiler in the usual installation folders.
+// Returns the path of the last cc1plus in the usual installation folders; empty if there is none.
 std::string cc1plus_of_system() {
   ::glob_t found{};
   ::glob("/usr/lib/gcc/*/*/cc1plus", 0, nullptr, &found);

@@ -23,6 +23,7 @@ namespace {
 // The file that a signal handler removes. A handler may not allocate memory, so the name is stored
 // outside of the object.
 std::array<char, PATH_MAX + 1> doomed_path{};
+// True while doomed_path is the name of an incomplete file.
 std::atomic<bool> doomed{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -46,7 +47,7 @@ void remove_on_signals(const std::string& path) {
   doomed = true;
 }
 
-// The target of the last symbolic link, which need not exist.
+// Returns the path with symbolic links resolved; `path` itself if the file does not exist.
 std::string follow_links(const std::string& path) {
   char* const real = ::realpath(path.c_str(), nullptr);
   if (real == nullptr) return path;

@@ -11,10 +11,10 @@
 
 namespace weir::tool {
 
-// Written to a temporary file in the target's folder, which is renamed when it is complete: the
-// target is either complete or unchanged. The temporary file is removed with this object, and also
-// if a signal ends the program. A target that is no regular file (/dev/null, a pipe) is written
-// directly. At most one object in a process at a time.
+// The bytes are written to a temporary file in the target's folder. The temporary file is renamed
+// when it is complete, so the target is either complete or unchanged. The temporary file is removed
+// with this object, and also if a signal ends the program. A target that is no regular file
+// (/dev/null, a pipe) is written directly. At most one object in a process at a time.
 class output_file {
  public:
   // Reserves `size` bytes if the file system can; 0 stands for an unknown size. Throws failure.
@@ -26,7 +26,8 @@ class output_file {
   // Appends. Throws failure.
   void write(std::span<const std::byte> bytes);
 
-  // A descriptor for other writers. Valid until commit().
+  // Returns the descriptor of the file, for callers that write without write(). Valid until
+  // commit().
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
 
   // Renames the complete file to its target. Throws failure.

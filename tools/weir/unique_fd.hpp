@@ -8,7 +8,7 @@
 
 namespace weir::tool {
 
-// Move-only. -1 stands for no file.
+// Owns a file descriptor and closes it in the destructor. Move-only. -1 stands for no file.
 class unique_fd {
  public:
   unique_fd() noexcept = default;

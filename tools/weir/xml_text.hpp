@@ -8,12 +8,12 @@
 
 namespace weir::tool {
 
-// The length of the character at the beginning in bytes; 0 if it is no valid UTF-8 or not allowed
-// in XML.
+// Returns the length in bytes of the character at the beginning of the text; 0 if it is not valid
+// UTF-8 or not allowed in XML.
 [[nodiscard]] std::size_t character_length(std::string_view bytes);
 
-// For text and attribute values. Escapes special characters; replaces invalid UTF-8 and characters
-// that XML does not allow with U+FFFD.
+// Returns the text of an XML element or attribute. Escapes special characters. Replaces invalid
+// UTF-8, and characters that XML does not allow, with U+FFFD.
 [[nodiscard]] std::string xml_text(std::string_view bytes);
 
 }  // namespace weir::tool

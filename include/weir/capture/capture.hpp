@@ -17,14 +17,14 @@ namespace weir {
 
 // During a capture the operations of a stream become nodes of a graph. None of them runs: data do
 // not change until the graph is launched. A stream that waits for an event of a capturing stream
-// joins the capture. Before the end, the stream that began the capture has to wait for every joined
-// stream, directly or through others.
+// joins the capture. Before the capture ends, the stream that began it has to wait for every joined
+// stream, directly or through other streams.
 //
-// weir rejects calls for which a driver would invalidate the capture before the driver is called,
-// so the capture stays valid: syncs, queries, graph launches and others; docs/guide/capture.md
-// lists them. A capture can still be invalidated by a call made directly through the driver, or by
-// a call whose error only the driver detects. The end of the capture then reports which call it
-// was.
+// A driver invalidates the capture at calls that are not allowed in it: syncs, queries, graph
+// launches and others (docs/guide/capture.md lists them). weir rejects such a call without calling
+// the driver, so the capture stays valid. A capture can still be invalidated by a call made
+// directly through the driver, or by a call whose error only the driver detects. The end of the
+// capture then reports which call invalidated it.
 
 /// Selects the threads on which the driver rejects calls that could disturb the capture. weir's own
 /// calls disturb no capture and are accepted in every mode. The numbers are the driver's.
@@ -32,24 +32,25 @@ enum class capture_mode : unsigned {
   /// Rejects calls on the capturing thread, and on all threads that are not in a relaxed capture
   /// themselves.
   global = 0,
-  own_thread = 1,  ///< on the capturing thread
-  /// Rejects calls on no thread. Only a relaxed capture may end on a thread other than the one that
-  /// began it.
+  own_thread = 1,  ///< rejects calls on the capturing thread only
+  /// Rejects no calls on any thread. Only a relaxed capture may end on a thread other than the
+  /// thread that began it.
   relaxed = 2,
 };
 
 /// The capture state of a stream.
 enum class capture_status : unsigned {
-  none = 0,
-  active = 1,
+  none = 0,         ///< the stream does not capture
+  active = 1,       ///< the stream captures
   invalidated = 2,  ///< a call invalidated the capture; it still has to be ended
 };
 
 /// Options for a capture.
 struct capture_options {
   capture_mode mode = capture_mode::own_thread;
-  /// Makes the stream that began the capture wait at its end for every joined stream. If false,
-  /// streams that were not joined again are an error that names them (`stream_capture_unjoined`).
+  /// If true, the end of the capture makes the stream that began it wait for every joined stream.
+  /// If false, the end throws `stream_capture_unjoined`, naming the joined streams for which it did
+  /// not wait.
   bool join_forks = false;
 };
 
@@ -62,14 +63,15 @@ concept capture_body = std::is_invocable_v<Body, capture_scope&> || std::is_invo
 
 struct active_capture;
 
-/// Begins a capture for a scope. If it is not finished, the destructor ends it and destroys the
-/// graph.
+/// Begins a capture; finish() ends it. If finish() did not succeed, the destructor ends the capture
+/// and destroys the graph.
 class WEIR_EXPORT scoped_capture {
  public:
   scoped_capture(stream_ref stream, capture_options options, call_site at);
   scoped_capture(const scoped_capture&) = delete;
   scoped_capture& operator=(const scoped_capture&) = delete;
   ~scoped_capture();
+  /// Ends the capture and returns the graph. Throws as capture().
   [[nodiscard]] graph finish();
   [[nodiscard]] stream_ref stream() const noexcept { return stream_; }
   [[nodiscard]] graph_ref in_progress() const noexcept { return graph_; }
@@ -79,9 +81,9 @@ class WEIR_EXPORT scoped_capture {
 
   stream_ref stream_;
   graph_ref graph_;
-  unsigned long long id_;
+  unsigned long long id_;  ///< capture_info::id
   call_site at_;
-  bool open_ = true;
+  bool open_ = true;  ///< false after finish() has ended the capture
 };
 
 }  // namespace detail
@@ -132,8 +134,8 @@ void run_capture_body(Body&& body, stream_ref stream, graph_ref in_progress) {
 
 /// Runs body(scope) or body(), and returns the graph of the operations that were queued meanwhile
 /// in the stream and in the streams that joined it. Work that was queued before continues and is
-/// not part of the graph. The capture always ends with this call, on this stream and thread, and
-/// afterwards the streams are ordinary again.
+/// not part of the graph. The capture always ends before this call returns or throws, and the
+/// streams then run their work again.
 ///
 ///   weir::graph g = weir::capture(s, [&](weir::capture_scope& in) {
 ///     weir::fill(in, x, 0.0f);  // recorded, not run
@@ -144,8 +146,8 @@ void run_capture_body(Body&& body, stream_ref stream, graph_ref in_progress) {
 /// Throws: the exception of the body; the recorded operations are then discarded. Otherwise
 /// `stream_capture_invalidated` if the capture was invalidated; the text names the first call that
 /// invalidated it. Otherwise `stream_capture_unjoined`, naming the streams that were not joined.
-/// Throws with nothing begun: `stream_capture_unsupported` for the legacy stream, and
-/// `illegal_state` for a stream that captures already, whose capture stays valid.
+/// Throws before the capture begins: `stream_capture_unsupported` for the legacy stream, and
+/// `illegal_state` for a stream that captures already. The capture of that stream stays valid.
 /// In a host function: throws `not_permitted`.
 /// Thread safety: may be called for different streams from different threads.
 /// Driver: cuStreamBeginCapture, cuStreamGetCaptureInfo, cuStreamEndCapture.
@@ -157,9 +159,9 @@ template <detail::capture_body Body>
   return running.finish();
 }
 
-/// Begins a capture that end_capture() ends, for cases in which a capture does not fit a block.
-/// Prefer capture(): a capture that is not ended keeps the stream capturing, and delays weir's
-/// deferred destruction.
+/// Begins a capture that end_capture() ends, for code in which the begin and the end of a capture
+/// cannot be in one block. Prefer capture(): a capture that is not ended keeps the stream
+/// capturing, and delays weir's deferred destruction.
 ///
 /// Throws: `stream_capture_unsupported` for the legacy stream, and `illegal_state` for a stream
 /// that captures already.
@@ -189,7 +191,8 @@ WEIR_EXPORT void begin_capture(stream_ref stream, capture_options options = {},
 [[nodiscard]] WEIR_EXPORT capture_status capture_status_of(stream_ref stream,
                                                            call_site at = call_site::current());
 
-/// A node on which the next operation of a capturing stream depends.
+/// A node on which the next operation of a capturing stream depends, and the data of the edge
+/// between them.
 struct capture_dependency {
   graph_node node;
   edge_data data;
@@ -201,23 +204,25 @@ struct capture_info {
   capture_status status = capture_status::none;
   unsigned long long id = 0;  ///< never reused in the process; 0 unless active
   graph_ref graph{nullptr};
-  std::vector<capture_dependency> frontier;  ///< in no particular order
+  /// The nodes on which the next operation of the stream depends, in no particular order.
+  std::vector<capture_dependency> frontier;
 };
 
 /// Returns the capture that a stream takes part in.
 ///
 /// Throws: `lossy_query` if an edge has data and the driver is older than CUDA 12.3, which cannot
-/// return them.
+/// return edge data.
 /// In a capture: allowed.
 /// In a host function: throws `not_permitted`.
 /// Driver: cuStreamGetCaptureInfo.
 [[nodiscard]] WEIR_EXPORT capture_info capture_info_of(stream_ref stream,
                                                        call_site at = call_site::current());
 
-/// Sets the calling thread's capture mode until the end of the block: how captures of other threads
-/// affect its calls. A new thread is in global mode. Use `relaxed` for a thread whose calls harm no
-/// capture, such as an allocator or a logger. Only calls made directly through the driver need
-/// this; weir's own are safe without it. Blocks nest; each has to end on the thread that began it.
+/// Sets the calling thread's capture mode until the end of the block. The mode decides which of the
+/// thread's calls the driver rejects while other threads capture. A new thread is in global mode.
+/// Use `relaxed` for a thread whose calls harm no capture, such as an allocator or a logger. Only
+/// calls made directly through the driver need this mode; weir's own calls are safe without it.
+/// Objects nest. Destroy each object on the thread that created it.
 ///
 /// Driver: cuThreadExchangeStreamCaptureMode.
 class WEIR_EXPORT thread_capture_mode {

@@ -12,9 +12,10 @@
 namespace weir {
 
 /// Runs a body, and returns an executable of the operations that it recorded, instantiated in the
-/// context of the stream: capture() and instantiate() in one call. The graph is destroyed. A later
-/// capture can update the executable as a whole: exec.update(capture(s, body)). Use capture() if
-/// single nodes will be changed (exec.set), because that needs the graph.
+/// context of the stream: capture() and instantiate() in one call. The graph is destroyed. To
+/// change the executable as a whole, capture again and update it: exec.update(capture(s, body)).
+/// Use capture() instead if the program will change single nodes with graph_exec::set(), which
+/// needs the graph.
 ///
 /// Throws: as capture() and graph_ref::instantiate().
 template <detail::capture_body Body>

@@ -21,23 +21,23 @@ namespace weir {
 /// not copy them.
 class frontier_list {
  public:
-  /// No nodes.
+  /// The next operation depends on no node.
   constexpr frontier_list() noexcept = default;
-  /// The end of one node.
+  /// The next operation depends on the end of one node.
   constexpr frontier_list(const graph_node& one) noexcept : nodes_(one), size_{1} {}
-  /// The ends of several nodes, as {a, b}.
+  /// The next operation depends on the ends of several nodes, as {a, b}.
   constexpr frontier_list(std::initializer_list<graph_node> nodes) noexcept
       : nodes_(nodes), size_{nodes.size()} {}
-  /// The ends of the nodes of a dependency_list.
+  /// The next operation depends on the ends of the nodes of a dependency_list.
   constexpr frontier_list(dependency_list nodes) noexcept : nodes_(nodes), size_{nodes.size()} {}
-  /// The ends of a range of nodes.
+  /// The next operation depends on the ends of the nodes of a range.
   template <class Nodes>
   requires requires(const Nodes& nodes) {
     { nodes.data() } -> std::same_as<const graph_node*>;
     { nodes.size() } -> std::convertible_to<std::size_t>;
   }
   constexpr frontier_list(const Nodes& nodes) noexcept : nodes_(nodes), size_{nodes.size()} {}
-  /// A range of dependencies with edge data.
+  /// The next operation depends on the nodes of a range, each with its edge data.
   template <class Dependencies>
   requires requires(const Dependencies& some) {
     { some.data() } -> std::same_as<const capture_dependency*>;
@@ -48,15 +48,18 @@ class frontier_list {
 
   /// Returns the number of nodes.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
-  /// Returns one of the dependencies.
+  /// Returns the dependency with the index `number`; its edge data is zero unless the list has edge
+  /// data.
   [[nodiscard]] constexpr capture_dependency operator[](std::size_t number) const noexcept {
     return with_data_ != nullptr ? with_data_[number]
                                  : capture_dependency{nodes_.begin()[number], {}};
   }
 
  private:
-  dependency_list nodes_;  ///< initialised without braces, which would make a list of its own
-  const capture_dependency* with_data_ = nullptr;
+  /// The nodes, if the list has no edge data. Constructors initialise this member with parentheses.
+  /// Braces would create an initializer_list that refers to a temporary copy of the nodes.
+  dependency_list nodes_;
+  const capture_dependency* with_data_ = nullptr;  ///< the list with edge data; else null
   std::size_t size_ = 0;
 };
 
@@ -64,14 +67,16 @@ class frontier_list {
 /// driver's.
 enum class dependency_update : unsigned {
   add = 0,  ///< add the new nodes to the present ones
-  /// Replace the present nodes by the new ones; with none, the next operation becomes a root.
+  /// Replace the present nodes by the new ones. With an empty list, the next operation becomes a
+  /// root.
   set = 1,
 };
 
-/// Makes the next operation of a capturing stream depend on these nodes. The nodes must belong to
-/// the graph of the capture: recorded by any stream, added by hand, or present before (capture_to).
-/// A node that is in the frontier already is not an error. Nodes that `set` removes need not be
-/// joined, unless another stream depends on them.
+/// Makes the next operation of a capturing stream depend on `nodes`. They must belong to the graph
+/// of the capture: recorded by any stream, added by hand, or present before the capture
+/// (capture_to). A node that is in the frontier already is not an error. A node that `set` removes
+/// from the frontier does not count as unjoined work at the end, unless the next operation of
+/// another stream depends on it.
 ///
 /// Throws: with nothing changed, `illegal_state` if the stream does not capture, and
 /// `stream_capture_invalidated` if its capture is invalidated. Throws `invalid_value`, naming the

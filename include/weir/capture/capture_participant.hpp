@@ -11,23 +11,23 @@
 
 namespace weir {
 
-/// Lets a function use a stream that may be capturing, of a framework or another library:
+/// Lets a function use a stream of a framework or another library that may be capturing:
 ///
 ///   std::optional<weir::capture_participant> outer;
 ///   if (weir::capture_status_of(s) != weir::capture_status::none) outer.emplace(s);
 ///   weir::fill(s, scratch, 0.0f);
 ///   if (outer) outer->keep(std::move(scratch));  // freed when no launch can use it
 ///
-/// Other code begins and ends the capture; meanwhile end_capture() of its stream throws
-/// `illegal_state`. While this object exists, weir treats the capture as one of its own. It rejects
-/// calls that would invalidate the capture before the driver is called (docs/guide/capture.md lists
-/// them). Destructors defer driver calls that would invalidate it. Captures that weir began have
-/// these properties anyway. Other streams join and have to be joined as usual
-/// (weir/stream/stream_fork.hpp).
+/// Other code begins and ends the capture. While this object exists, end_capture() of the capture's
+/// stream throws `illegal_state`, and weir protects the capture like one that weir began. weir
+/// rejects calls that would invalidate the capture before it calls the driver
+/// (docs/guide/capture.md lists them). Destructors defer driver calls that would invalidate it. A
+/// capture that weir began is protected without this object. Other streams join the capture, and
+/// have to be joined again, as usual (weir/stream/stream_fork.hpp).
 ///
-/// Destroy it before the capture ends; weir does not track the capture afterwards. It cannot be
-/// moved, and stays on the thread that created it. Several may exist in one capture and end in any
-/// order: weir tracks the capture until the last one ends.
+/// Destroy the object before the capture ends, on the thread that created it. It cannot be moved.
+/// Several participants may exist in one capture and may be destroyed in any order; weir protects
+/// the capture until the last of them is destroyed.
 class WEIR_EXPORT capture_participant {
  public:
   /// Begins to take part in the capture of a stream.

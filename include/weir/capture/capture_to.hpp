@@ -15,11 +15,12 @@
 namespace weir {
 namespace detail {
 
-/// Begins a capture into a graph for a scope. If it is not finished, the destructor ends it and
-/// removes the recorded nodes.
+/// Begins a capture into an existing graph; finish() ends the capture. If finish() did not succeed,
+/// the destructor of the base ends the capture and removes the recorded nodes.
 class WEIR_EXPORT scoped_capture_to : public scoped_capture {
  public:
-  /// `owner` may be null. It is closed if the driver destroys the graph.
+  /// `owner` is the object that owns `target_graph`, or null for a borrowed graph. If the driver
+  /// destroys the graph, `owner` is closed.
   scoped_capture_to(stream_ref stream, graph_ref target_graph, graph* owner,
                     frontier_list dependencies, capture_options options, call_site at);
   void finish();
@@ -27,8 +28,9 @@ class WEIR_EXPORT scoped_capture_to : public scoped_capture {
 
 }  // namespace detail
 
-/// Like capture(), but adds the recorded operations to `target_graph`. The stream's first operation
-/// depends on the nodes of `dependencies`; if there are none it becomes a root:
+/// Like capture(), but adds the recorded operations to `target_graph`. The first operation that the
+/// stream records depends on the nodes of `dependencies`. If `dependencies` is empty, that
+/// operation becomes a root of the graph:
 ///
 ///   weir::graph g;
 ///   const auto a = g.add(weir::fill_parameters{x, 1.0f});
@@ -36,23 +38,25 @@ class WEIR_EXPORT scoped_capture_to : public scoped_capture {
 ///
 /// During the capture, nodes may also be added to the graph by hand. Instantiating or closing the
 /// graph, or removing a node, throws `illegal_state`. If the owner is destroyed during the capture,
-/// the graph is destroyed when the capture ends; otherwise ownership does not change. An object
-/// from which the graph was moved must also exist until the end.
+/// the graph is destroyed when the capture ends; otherwise ownership does not change. If the body
+/// moves the graph to another object, `target_graph` itself must still exist until the capture
+/// ends.
 ///
-/// If the body throws, or a stream was not joined (`stream_capture_unjoined`), the graph is
-/// restored, except for the owners that it keeps. Two exceptions: a graph that allocates or frees
-/// memory keeps the new nodes, and if a node cannot be removed, that goes to
-/// set_unhandled_error_handler.
+/// If the body throws, or a stream was not joined (`stream_capture_unjoined`), the recorded nodes
+/// are removed again. Owners that the body gave to the graph stay in it. Nodes also stay in a graph
+/// that allocates or frees memory, because drivers remove no node from such a graph. If a node
+/// cannot be removed, the error goes to set_unhandled_error_handler.
 ///
 /// The driver destroys the graph if the capture is invalidated (`stream_capture_invalidated`), or
 /// if a stream that joined directly through the driver was not joined. `target_graph` is then
-/// closed; if the body moved the graph elsewhere, release() that object. If the body ends the
-/// capture directly through the driver, capture_to() throws `illegal_state`. The graph then has the
-/// recorded nodes. If that call failed, the driver has destroyed the graph: release() it.
+/// closed. If the body moved the graph to another object, call release() on that object. If the
+/// body ends the capture directly through the driver, capture_to() throws `illegal_state`. The
+/// graph then has the recorded nodes. If the driver's end of the capture failed, the driver has
+/// destroyed the graph: call release() on the object that owns it.
 ///
-/// Throws: as capture(). Throws with nothing begun: `illegal_state` if the graph is being captured
-/// already, and `call_requires_newer_driver` before CUDA 12.3. Throws `invalid_value`, naming the
-/// node, for an invalid node or one of another graph.
+/// Throws: as capture(). Throws before the capture begins: `illegal_state` if the graph is being
+/// captured already, and `call_requires_newer_driver` with drivers before CUDA 12.3. Throws
+/// `invalid_value`, naming the node, for an invalid node or one of another graph.
 /// Driver: cuStreamBeginCaptureToGraph, cuGraphGetNodes, cuStreamGetCaptureInfo,
 /// cuStreamEndCapture.
 template <detail::capture_body Body>
@@ -68,16 +72,18 @@ void capture_to(stream_ref stream, graph& target_graph, Body&& body,
 /// Like capture_to() of an owned graph, for a borrowed graph such as the body of a conditional
 /// node: capture_to(s, node.body(), ...).
 ///
-/// A node that is not allowed in a body is reported at the end (`not_supported`, naming the node),
-/// and the body is restored. Only memory allocations, which a driver never removes again, throw
-/// `not_supported` at once; the capture stays valid. Meanwhile instantiating or closing the graph
-/// that contains the body, or removing its node, throws `illegal_state`.
+/// If the body of a conditional node gets a node that it may not have, the end of the capture
+/// throws `not_supported`, naming the node, and removes the recorded nodes. Only a memory
+/// allocation throws `not_supported` at once, because a driver never removes it again; the capture
+/// stays valid. During the capture, instantiating or closing the graph that contains the body, or
+/// removing the conditional node, throws `illegal_state`.
 ///
-/// If the driver has destroyed the graph, the error says so; the owner must not destroy it. A graph
-/// that contained it, through a conditional node or as a child graph, is then unusable, because
-/// drivers of GPUs crash when it is used or destroyed. weir rejects its use (`illegal_state`), and
-/// closing or destroying it leaks it together with the owners that it keeps. Executables that were
-/// made from it before can still be launched.
+/// If the driver has destroyed the graph, the error says so; the owner must not destroy the graph
+/// again. A graph that contained the destroyed graph, as a conditional body or as a child graph, is
+/// then unusable. Drivers of GPUs crash when the containing graph is used or destroyed. weir
+/// rejects uses of the containing graph (`illegal_state`). Closing or destroying it leaks it
+/// together with the owners that it keeps. Executables that were instantiated from it before can
+/// still be launched.
 ///
 /// Throws: as capture_to() of an owned graph.
 /// Driver: cuStreamBeginCaptureToGraph, cuGraphGetNodes, cuStreamGetCaptureInfo,
@@ -95,12 +101,12 @@ void capture_to(stream_ref stream, const graph& target_graph, Body&& body,
                 frontier_list dependencies = {}, capture_options options = {},
                 call_site at = call_site::current()) = delete;
 
-/// Begins a capture into an owned graph, which is moved in; end_capture() returns it. The capture
-/// owns the graph until then. If the capture ends without a graph, this one is destroyed. It is
-/// instantiated in the context in which it was first captured.
+/// Begins a capture into an owned graph, which is moved in; end_capture() returns the graph. The
+/// capture owns the graph until then. If end_capture() throws because the capture has failed, the
+/// graph is destroyed. The graph is instantiated in the context in which it was first captured.
 ///
-/// Throws: as capture_to(). The caller then still has the graph; it is closed only if the driver
-/// has destroyed it.
+/// Throws: as capture_to(). The caller then still owns the graph; `target_graph` is closed only if
+/// the driver has destroyed the graph.
 /// Driver: cuStreamBeginCaptureToGraph, cuStreamGetCaptureInfo.
 WEIR_EXPORT void begin_capture_to(stream_ref stream, graph&& target_graph,
                                   frontier_list dependencies = {}, capture_options options = {},
@@ -116,11 +122,12 @@ WEIR_EXPORT void begin_capture_to(stream_ref stream, graph_ref target_graph,
 void begin_capture_to(stream_ref stream, const graph& target_graph, frontier_list dependencies = {},
                       capture_options options = {}, call_site at = call_site::current()) = delete;
 
-/// Ends a capture into a borrowed graph and returns that graph. For a capture that was started
-/// directly through the driver it also returns the graph and leaves its ownership unchanged. If it
-/// throws, the graph is treated as by capture_to().
+/// Ends a capture into a borrowed graph and returns that graph. It can also end a capture that was
+/// started directly through the driver; the ownership of the graph does not change. If the call
+/// throws, the graph is left as capture_to() leaves it.
 ///
-/// Throws: as end_capture(), and `illegal_state` for a capture that end_capture() has to end.
+/// Throws: as end_capture(). Throws `illegal_state` for a capture that end_capture() has to end;
+/// that capture stays valid.
 /// Driver: cuStreamEndCapture.
 WEIR_EXPORT graph_ref end_capture_to(stream_ref stream, call_site at = call_site::current());
 

@@ -23,21 +23,23 @@ namespace detail {
 class completion_access;
 }
 
-/// A point in a stream's work: the end of all work that was queued when the completion was created.
-/// It has the size of two words, owns nothing, and is free to copy.
+/// A point in a stream's work: the end of all work that was queued in the stream when the
+/// completion was created. It has the size of two pointers, owns nothing, and is cheap to copy.
 ///
 /// It always completes: with success, with the error of the work, or with the error of its context,
 /// even if the stream was destroyed. Any number of threads and coroutines may poll, wait for and
-/// await it, and all get one result. Destroying a completion does not block; the work continues.
-/// A coroutine resumes about 4 us after the end of the work on an H200. Host functions and
-/// callbacks, which slow the stream down, are not used for this. It resumes on the thread that
-/// began the await if that thread is in sync_wait(). Otherwise it resumes on a reactor thread
-/// (weir/completion/reactor.hpp), or where on() says.
-/// An await that must suspend may throw std::bad_alloc. The first one may throw std::system_error
-/// if no thread can be started. The exception leaves the co_await, and the coroutine is not
-/// suspended.
-/// In a child process after fork every member reports `not_initialized`, even if the parent had the
-/// result. Default-constructed completions are done there too.
+/// await a completion, and all of them get one result. Destroying a completion does not block; the
+/// work continues.
+/// A coroutine that awaits a completion resumes about 4 us after the end of the work on an H200.
+/// weir uses no host functions or callbacks for this, because they slow the stream down. The
+/// coroutine resumes on the thread that began the await if that thread is in sync_wait(). Otherwise
+/// it resumes on a reactor thread (weir/completion/reactor.hpp). resume_on() selects an executor
+/// instead.
+/// An await that must suspend may throw std::bad_alloc. The first such await may throw
+/// std::system_error if no thread can be started. The co_await expression throws the exception, and
+/// the coroutine is not suspended.
+/// In a child process after fork every member reports `not_initialized`, even if the result was
+/// known before the fork. Only a default-constructed completion is still done there.
 ///
 /// In a capture: allowed while other streams are being captured.
 /// In a host function: waiting throws `not_permitted`. Polling and awaiting are allowed, since they
@@ -71,15 +73,15 @@ class WEIR_EXPORT completion {
     static_cast<void>(wait_for_nanoseconds(detail::forever, at));
   }
 
-  /// Like wait(), with a timeout. Returns false on timeout; the work continues. With no time left
-  /// it polls once.
+  /// Like wait(), with a timeout. Returns false on timeout; the work continues. If the timeout is 0
+  /// or negative, polls once.
   ///
   /// Throws: as wait().
   template <detail::duration_like Duration>
   [[nodiscard]] bool wait_for(const Duration& timeout, call_site at = call_site::current()) const {
     return wait_for_nanoseconds(detail::nanoseconds(timeout), at);
   }
-  /// Like wait(), with a deadline. Returns false if it passes first; the work continues.
+  /// Like wait(), with a deadline. Returns false if the deadline passes first; the work continues.
   ///
   /// Throws: as wait().
   template <detail::time_point_like TimePoint>
@@ -95,8 +97,9 @@ class WEIR_EXPORT completion {
   [[nodiscard]] auto operator co_await() const& noexcept {
     return detail::completion_awaiter{*this};
   }
-  /// Like the operator of an lvalue, for a temporary: co_await s.completion(). Makes no driver call
-  /// if the reactor thread already polls the stream for earlier work.
+  /// Like the operator of an lvalue, for a temporary: co_await s.completion(). If the reactor
+  /// thread already polls the stream for earlier work, does not query the driver before it
+  /// suspends.
   ///
   /// Throws: as wait().
   [[nodiscard]] auto operator co_await() const&& noexcept {
@@ -104,15 +107,15 @@ class WEIR_EXPORT completion {
   }
 
   /// co_await c.outcome(): suspends until the work is done, and returns `success` or the error of
-  /// the work as an errc. Does not throw that error. An exception of a host function is left to the
-  /// next sync() of the stream.
+  /// the work as an errc. Does not throw that error. The next sync() of the stream throws an
+  /// exception of a host function.
   [[nodiscard]] auto outcome() const noexcept {
     return detail::awaitable_of<detail::outcome_awaiter, completion>{*this};
   }
 
-  /// co_await c.resume_on(executor): like co_await c, but resumes on the executor. If there is
-  /// nothing to wait for, the coroutine continues where it is. The executor is moved into the
-  /// coroutine's frame; if the awaitable is an lvalue, it is copied.
+  /// co_await c.resume_on(executor): like co_await c, but resumes on the executor. If the work is
+  /// done already, the coroutine continues on the calling thread. co_await moves the executor into
+  /// the coroutine's frame, or copies it if the awaitable is an lvalue.
   template <executor E>
   [[nodiscard]] auto resume_on(E target, call_site at = call_site::current()) const noexcept {
     return detail::awaitable_of<detail::executor_awaiter<E>, completion, E, call_site>{
@@ -149,8 +152,8 @@ class WEIR_EXPORT completion {
   void then(F f) const {
     then(detail::inline_executor{}, std::move(f));
   }
-  /// Like then(f), but the executor runs `f`. It runs inside this call only if the executor does
-  /// that.
+  /// Like then(f), but the thread on which then(f) would call `f` passes the call to the executor
+  /// instead.
   ///
   /// Throws: as then(f).
   template <executor E, class F>
@@ -163,7 +166,7 @@ class WEIR_EXPORT completion {
     static_cast<void>(call.release());
   }
 
-  /// Returns true if both are one point of one stream.
+  /// Returns true if both stand for one point of one stream, or both are default-constructed.
   friend bool operator==(const completion&, const completion&) noexcept = default;
 
  private:
@@ -173,8 +176,8 @@ class WEIR_EXPORT completion {
       : queue_{queue}, ticket_{ticket} {}
   [[nodiscard]] bool wait_for_nanoseconds(long long timeout, call_site at) const;
 
-  detail::completion_queue* queue_ = nullptr;  ///< null: of no work
-  unsigned long long ticket_ = 0;
+  detail::completion_queue* queue_ = nullptr;  ///< null for a completion without work
+  unsigned long long ticket_ = 0;              ///< number of the point in the queue
 };
 
 static_assert(std::is_trivially_copyable_v<completion> && sizeof(completion) == 2 * sizeof(void*));

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// The work that an executor runs. Call it exactly once, on any thread, immediately or later.
-/// Trivially copyable, so every queue and std::function accept it.
+/// The work that an executor runs. The executor must call it exactly once, on any thread,
+/// immediately or later. Trivially copyable, so every queue and std::function accept it.
 class continuation {
  public:
   /// Creates a continuation that calls function(argument).
@@ -26,12 +26,12 @@ class continuation {
 ///
 ///   auto on_pool = [&pool](weir::continuation c) { boost::asio::post(pool, c); };
 ///
-/// The calling thread holds no lock and may run code of the program. It is a reactor thread, a
-/// thread that polls or is in sync_wait(), or the coroutine's own thread. If the executor throws,
+/// weir calls the executor on a reactor thread, on a thread that polls or is in sync_wait(), or on
+/// the coroutine's own thread. The calling thread holds no lock of weir. If the executor throws,
 /// the continuation runs on the calling thread.
-/// An executor that runs the continuation before it returns runs it on the stack of its caller,
-/// which limits the length of chains. Its move constructor must not throw, else the program
-/// terminates.
+/// An executor that runs the continuation before it returns uses the stack of its caller; a long
+/// chain of such continuations can overflow the stack. The move constructor of an executor must not
+/// throw, else the program terminates.
 template <class E>
 concept executor = std::copy_constructible<std::decay_t<E>> &&
     requires(std::decay_t<E>& target, continuation work) {

@@ -24,12 +24,14 @@ namespace detail {
 template <class T>
 concept value_type = !std::is_void_v<T>;
 
-/// A value's completion, and the function that destroys the value.
+/// The part of a future_value that does not depend on the type: the completion of the work, and the
+/// function that deletes the object.
 struct future_state : completion_waiter {
   completion end;
   void (*destroy)(future_state& self) noexcept = nullptr;
 };
 
+/// The value of a future on the heap: the result of `make`, constructed in place.
 template <class T>
 struct future_value final : future_state {
   template <class F>
@@ -39,7 +41,8 @@ struct future_value final : future_state {
   T value;
 };
 
-/// Destroys a value that is no longer needed, on a reactor thread, when the work is done.
+/// Destroys the value when the work is done: on a reactor thread, or in this call if the work is
+/// done already.
 WEIR_EXPORT void destroy_when_done(future_state& state) noexcept;
 
 struct future_deleter {
@@ -49,14 +52,16 @@ struct future_deleter {
 /// Throws `closed` because the future was moved from or its value was taken.
 [[noreturn]] WEIR_EXPORT void throw_used_future(const char* call, call_site at);
 
-/// Throws if the stream captures. Otherwise prepares the stream so that tracking the end of its
-/// work cannot be refused later.
+/// Called before f is called. Throws if the stream captures. Reserves what completion_of_enqueued()
+/// needs, so that most failures are thrown before any work is queued.
 WEIR_EXPORT void prepare_enqueue(stream_ref stream, call_site at);
 
-/// Returns the completion of the work that f has queued. If it cannot be tracked, waits for the
-/// work and throws.
+/// Called after f was called. Returns the completion of the work that f has queued. If the end of
+/// the work cannot be tracked, waits for the work and throws; does not wait if f left the stream
+/// capturing.
 [[nodiscard]] WEIR_EXPORT completion completion_of_enqueued(stream_ref stream, call_site at);
 
+/// Returns f(stream), or f() if f takes no argument.
 template <class F>
 decltype(auto) call_with(F&& f, stream_ref stream) {
   if constexpr (std::invocable<F, stream_ref>) {
@@ -68,21 +73,22 @@ decltype(auto) call_with(F&& f, stream_ref stream) {
 
 }  // namespace detail
 
-/// The result of stream.enqueue(f): the value that `f` returned, available when the work that
-/// it queued is done.
+/// The result of stream.enqueue(f): the value that `f` returned, available when the work that `f`
+/// queued is done.
 ///
 /// The value stays in place until the work is done, even if the future is destroyed. It can
 /// therefore own the buffers and host memory that the work uses. Destroying a future does not
 /// block; the work continues.
 /// `f` must not close the stream or leave it capturing. The end of the work could then not be
 /// tracked, so enqueue() throws and destroys the value. If tracking fails for another reason,
-/// it first waits for the stream. An exception of `f` leaves enqueue() without any wait. The
-/// work that `f` has queued still runs, so its memory must not belong to `f` alone.
-/// co_await std::move(f) and std::move(f).get() move the value out; co_await f and f.get() return a
-/// reference to it. Both throw the error of the work. If they throw, or if moving the value throws,
-/// the value stays.
-/// Move-only. A future that was moved from, or whose value was taken, throws `closed`. It must live
-/// while it is awaited, as a temporary in a co_await expression does.
+/// enqueue() waits for the stream before it throws. If `f` throws, enqueue() passes the exception
+/// on without any wait. The work that `f` has queued still runs, so the memory that the work uses
+/// must not belong to `f` alone.
+/// For a future `r`, co_await std::move(r) and std::move(r).get() move the value out; co_await r
+/// and r.get() return a reference to the value. All of these throw the error of the work. The value
+/// stays in the future if they throw, or if moving the value throws.
+/// Move-only. A future that was moved from, or whose value was moved out, throws `closed`. A future
+/// must exist while a coroutine awaits it; a temporary in a co_await expression does.
 /// In a child process after fork: as its completion. Destroying a future there destroys its value
 /// immediately.
 ///
@@ -96,7 +102,8 @@ class [[nodiscard]] future {
   future(future&&) noexcept = default;
   future& operator=(future&&) noexcept = default;
 
-  /// Returns true if the future has a value, available already or later.
+  /// Returns true unless the future was moved from or its value was moved out. Does not say that
+  /// the work is done.
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
 
   /// Returns the completion of the work. It may outlive the future.
@@ -151,13 +158,13 @@ class [[nodiscard]] future {
   /// co_await f.until(deadline): like within(), with a point in time. The value stays in the
   /// future.
   ///
-  /// Throws: as completion::by(); `closed` if the future has no value.
+  /// Throws: as completion::until(); `closed` if the future has no value.
   template <detail::time_point_like TimePoint>
   [[nodiscard]] auto until(const TimePoint& deadline, call_site at = call_site::current()) const {
     return state("weir::future::until", at).end.until(deadline, at);
   }
-  /// co_await f.outcome(): suspends until the work is done, and returns success or its error. See
-  /// completion::outcome(). The value stays in the future.
+  /// co_await f.outcome(): suspends until the work is done, and returns `success` or the error of
+  /// the work. See completion::outcome(). The value stays in the future.
   ///
   /// Throws: `closed` if the future has no value.
   [[nodiscard]] auto outcome(call_site at = call_site::current()) const {
@@ -217,14 +224,14 @@ class [[nodiscard]] future {
     if (!state_) detail::throw_used_future(call, at);
     return *state_;
   }
-  /// Another coroutine may have taken the value during the wait.
+  /// Throws `closed` if there is no value: another coroutine may have moved it out during the wait.
   [[nodiscard]] T& value(const char* call, call_site at) const {
     return static_cast<detail::future_value<T>&>(state(call, at)).value;
   }
   [[nodiscard]] T take_result(const char* call, call_site at) {
-    T result(std::move(value(
-        call,
-        at)));  // stays if this throws; parentheses, since braces might make a list of one element
+    // If the move throws, the value stays in the future. Parentheses, because braces might select a
+    // constructor that takes a std::initializer_list.
+    T result(std::move(value(call, at)));
     delete static_cast<detail::future_value<T>*>(state_.release());
     return result;
   }
@@ -245,8 +252,8 @@ completion completion_of(const future<T>& source, const char* call, call_site at
   }
 }
 
-/// Takes the value of a completed future. get() would be a wait, which may be forbidden on the
-/// calling thread.
+/// Moves the value out of a future whose work is done. Does not call get(), which counts as a wait
+/// and throws on threads where waits are forbidden.
 template <class T>
 T take_value(future<T>& done_future) {
   auto awaiter = std::move(done_future).operator co_await();
@@ -257,7 +264,7 @@ T take_value(future<T>& done_future) {
 }  // namespace detail
 
 /// The result of stream.enqueue(f) if `f` returns void: a completion. It may be copied, and
-/// awaited any number of times. A default-constructed one is done.
+/// awaited any number of times. A default-constructed future<void> is done.
 template <>
 class [[nodiscard]] future<void> : public completion {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir/completion/reactor.hpp - the reactor, which notices that work of a device has ended, and
-// polling it from the program's own loop.
+// weir/completion/reactor.hpp - the reactor, which detects that work of a device has ended, and its
+// use from the program's own loop.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -15,13 +15,14 @@ namespace detail {
 class reactor;
 }
 
-/// Drives the reactor of a device from a loop of the program, in place of the reactor's own thread.
+/// Polls the reactor of a device from a loop of the program, in place of the reactor's own thread.
 ///
 /// Each device has one reactor. It resumes coroutines that await completions of the device's
-/// streams. It polls only the oldest awaited point of each stream; on the embedded driver the
-/// engine notifies it. Its thread starts with the first wait that needs it. It spins while recent
-/// waits have been short, then sleeps between polls. While nothing is awaited it sleeps until the
-/// next wait. To resume coroutines in a loop of the program, poll instead:
+/// streams. The reactor polls only the oldest awaited completion of each stream. On the embedded
+/// driver, the driver notifies the reactor instead. The reactor's thread starts with the first wait
+/// that needs it. The thread spins while recent waits have been short; otherwise it sleeps between
+/// polls. While nothing is awaited, the thread sleeps until the next wait. To resume coroutines in
+/// a loop of the program, poll instead:
 ///
 ///   weir::completion_poller poller{gpu};  // the reactor's thread stops polling
 ///   while (running) {
@@ -29,12 +30,13 @@ class reactor;
 ///     ...
 ///   }
 ///
-/// A thread that created a poller, or polls one, counts as a thread on which the program resumes
-/// coroutines, until the device has no poller any more. It may count as one for longer if another
-/// poller begins at that moment, or while other devices have pollers. If such a thread blocks in
-/// sync_wait(), it continues to resume coroutines of the devices that it polls. If it blocks in
-/// another way and no other thread polls, awaiting coroutines are delayed. A thread may poll
-/// several devices. A continuation may make, use and destroy a poller.
+/// A thread that creates a poller, or calls poll(), becomes a polling thread of the device: a
+/// thread on which the program resumes coroutines. It stays one until the device has no poller any
+/// more. It may stay one for longer if another poller is created at that moment, or while other
+/// devices have pollers. A polling thread that blocks in sync_wait() continues to resume coroutines
+/// of the devices that it polls. If a polling thread blocks in another way and no other thread
+/// polls, awaiting coroutines are delayed. A thread may poll several devices. A resumed coroutine
+/// may create, use and destroy a poller.
 ///
 /// In a capture: allowed; does not affect captures.
 /// Thread safety: poll() may be called from any thread, also concurrently. A poller may be
@@ -50,24 +52,24 @@ class WEIR_EXPORT completion_poller {
   explicit completion_poller(device gpu, call_site at = call_site::current());
   completion_poller(const completion_poller&) = delete;
   completion_poller& operator=(const completion_poller&) = delete;
-  /// Ends polling. With the last poller of the device, the reactor's thread takes over what is
-  /// still awaited.
+  /// Ends polling. When the last poller of the device is destroyed, the reactor's thread resumes
+  /// the coroutines that still await completions.
   ~completion_poller();
 
   /// Polls each awaited stream once or twice, and resumes on this thread the coroutines that are
-  /// ready. Returns how many it resumed. Waits for no work, and continues while the resumed code
-  /// makes more coroutines ready. Throws no error of its own.
+  /// ready. Returns how many it resumed. Does not wait for work. Continues while the resumed
+  /// coroutines make more coroutines ready. Throws no error of its own.
   ///
   /// In a host function: does nothing and returns 0, as in a child process after fork.
   /// Driver: cuEventQuery.
   std::size_t poll();
 
  private:
-  detail::reactor* reactor_;
+  detail::reactor* reactor_;  ///< the reactor of the device; lives until the process ends
 };
 
-/// Polls once, like completion_poller::poll(), without stopping the reactor's thread. For loops
-/// with spare time. Returns how many coroutines it resumed.
+/// Polls once, like completion_poller::poll(), while the reactor's thread continues to poll. Use it
+/// in loops with spare time. Returns how many coroutines it resumed.
 ///
 /// Throws: `invalid_device` if there is no such device.
 /// In a host function: does nothing and returns 0.
@@ -77,12 +79,13 @@ WEIR_EXPORT std::size_t poll_completions(device gpu, call_site at = call_site::c
 /// While an object of this class exists, weir assumes that other code (<<<>>>, other libraries)
 /// launches work all the time directly through the driver.
 ///
-/// A reactor cannot detect such launches, and each poll delays them by about 0.3 us. It therefore
-/// polls at most every 24 us, or every 64 us if several streams are awaited. Longer waits are
-/// polled after half of the elapsed time has passed again, up to 250 us if many streams are
-/// awaited. Completions are noticed later by up to these delays. Beside launches through weir a
-/// reactor does this by itself. wait() and sync_wait() on a spinning thread poll as before.
-/// Any number of objects may exist. No driver call.
+/// A reactor cannot detect such launches, and each poll delays a launch by about 0.3 us. While an
+/// object exists, a reactor therefore polls at intervals of at least 24 us, or 64 us if several
+/// streams are awaited. During a long wait the interval grows to half of the time waited so far, up
+/// to 48 us for one stream and 250 us for many. Completions are detected later by up to one
+/// interval. While the program launches through weir, a reactor detects the launches and polls at
+/// these intervals without an object. The object does not change how often wait() and sync_wait()
+/// poll on a thread that spins. Any number of objects may exist. No driver call.
 ///
 /// In a capture: allowed.
 /// In a host function: allowed.

@@ -19,13 +19,13 @@ namespace weir {
 /// Says how a wait has ended.
 enum class wait_status : unsigned char {
   done,       ///< the work is done
-  timed_out,  ///< the time passed first
+  timed_out,  ///< the timeout passed first
   stopped,    ///< a stop was requested first
 };
 
 namespace detail {
 
-/// A wait that a stop token can end.
+/// Like the awaiter `Wait`, but a stop request also ends the wait.
 template <class Wait>
 class stoppable_awaiter : public Wait {
  public:
@@ -41,7 +41,8 @@ class stoppable_awaiter : public Wait {
     callback_.emplace(token_, stopper{this});
     return Wait::await_suspend(awaiting);
   }
-  /// Returns a wait_status for a wait that returns a bool; otherwise the result of the wait.
+  /// Returns a wait_status if Wait::await_resume() returns a bool; otherwise what
+  /// Wait::await_resume() returns.
   auto await_resume() {
     callback_.reset();  // waits for a callback that is running
     if constexpr (std::is_same_v<decltype(Wait::await_resume()), bool>) {
@@ -71,12 +72,13 @@ auto make_stoppable(std::stop_token token, const Source& source, long long timeo
 }  // namespace detail
 
 /// co_await stop_when(c, token): suspends until the work is done or a stop is requested, and
-/// returns a wait_status. If both have happened before the await, the work counts. The work
-/// continues in either case.
+/// returns a wait_status. If the work was done and the stop was requested before the await, returns
+/// `done`. A stop request does not end the work.
 ///
-/// The coroutine is not resumed inside request_stop(). Instead of a completion, when_all() and
-/// when_any() of completions are accepted; with when_any() the result is the optional number of the
-/// first completion (weir/completion/when.hpp).
+/// The coroutine is not resumed inside request_stop(). Instead of a completion, the results of
+/// when_all() and when_any() of completions are accepted. With when_any(), the result is an
+/// optional index of the first completion that is done, empty if the wait was stopped
+/// (weir/completion/when.hpp).
 ///
 /// Throws: the error of the work; the errors of an await that must suspend
 /// (weir/completion/completion.hpp).
@@ -85,8 +87,8 @@ auto make_stoppable(std::stop_token token, const Source& source, long long timeo
   return detail::make_stoppable<detail::timed_awaiter>(std::move(token), c, detail::forever, at);
 }
 /// co_await stop_when(c, token, 5ms): like stop_when() without a timeout, but also ends after
-/// `timeout`. If several of these have happened before the await, the order is: work, stop,
-/// timeout.
+/// `timeout`. If several of these have happened before the await, the result is the first of done,
+/// stopped and timed_out that applies.
 ///
 /// Throws: as stop_when() without a timeout.
 template <detail::duration_like Duration>

@@ -19,10 +19,11 @@
 namespace weir {
 namespace detail {
 
-/// Lets the calling thread resume the coroutines that it waits for.
+/// Makes the calling thread resume the coroutines that it waits for while the object exists.
 class WEIR_EXPORT run_loop_scope {
  public:
-  /// Throws: `not_permitted` in a host function and where a guard forbids waits; std::bad_alloc.
+  /// Throws: `not_permitted` in a host function and where weir/core/sync_guard.hpp forbids waits;
+  /// std::bad_alloc.
   explicit run_loop_scope(call_site at);
   run_loop_scope(const run_loop_scope&) = delete;
   run_loop_scope& operator=(const run_loop_scope&) = delete;
@@ -41,12 +42,14 @@ class WEIR_EXPORT run_loop_scope {
 /// (weir/completion/reactor.hpp).
 [[nodiscard]] WEIR_EXPORT bool polls_a_reactor() noexcept;
 
+/// Returns a task that awaits awaited.outcome().
 inline task<errc> outcome_of(completion awaited) { co_return co_await awaited.outcome(); }
 
-/// A result that can pass through a coroutine.
+/// A result type that a task can return: void, a reference or a movable type.
 template <class T>
 concept returnable = std::is_void_v<T> || std::is_reference_v<T> || std::move_constructible<T>;
 
+/// Returns a task that awaits `awaited`, which must exist until the task has ended.
 template <awaitable A>
 task<await_result_t<A>> as_task(A&& awaited) {
   auto&& operand = awaiter_of(std::forward<A>(awaited));
@@ -61,11 +64,11 @@ task<await_result_t<A>> as_task(A&& awaited) {
 /// be woken. A coroutine that awaits only completions of weir runs on this thread from beginning to
 /// end. sync_wait() may be called in a coroutine that is resumed in this way; the outer wait
 /// continues when the inner one has ended.
-/// On a reactor thread, or on a thread that polls a reactor, it also resumes other coroutines,
-/// since no other thread would. Hold no lock that they need. completion::wait() resumes no
-/// coroutine.
-/// The result is moved to the caller. If that move throws, the value is lost; get() of a future
-/// leaves it in place.
+/// On a reactor thread, or on a thread that polls a reactor, sync_wait() also resumes other
+/// coroutines, since no other thread would. Do not hold a lock there that these coroutines need.
+/// completion::wait() resumes no coroutine.
+/// The result is moved to the caller. If the move throws, the result is lost. future::get() instead
+/// leaves the value in the future.
 ///
 /// Throws: what `awaited` throws. Before anything starts: `not_permitted` where
 /// weir/core/sync_guard.hpp forbids waits; std::bad_alloc.

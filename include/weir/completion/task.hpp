@@ -27,9 +27,10 @@ namespace detail {
 /// The part of a task's promise that does not depend on the result type.
 ///
 /// A task that never suspends ends while it is being started, and the awaiting coroutine continues
-/// in place. Otherwise the task resumes the awaiting coroutine at its end. Either way the stack has
-/// its previous depth afterwards, even without optimisation. Tasks that await tasks use the stack
-/// like nested function calls.
+/// without having suspended. Otherwise the task resumes the awaiting coroutine at its end. Neither
+/// way uses symmetric transfer. The stack does not grow with the number of tasks that a coroutine
+/// awaits one after the other, even without optimisation. Tasks that await tasks use the stack like
+/// nested function calls.
 class task_promise_base {
  public:
   std::suspend_always initial_suspend() const noexcept { return {}; }
@@ -48,9 +49,9 @@ class task_promise_base {
     if (awaiting_) throw_used_task();
   }
 
-  /// Starts the task. Returns false if it has already ended; otherwise `awaiting` is resumed at its
-  /// end. Not inlined, like finish_and_resume(): clang 14 would place values that are still needed
-  /// into a frame that may have been destroyed.
+  /// Starts the task. Returns false if the task has already ended; otherwise the end of the task
+  /// resumes `awaiting`. Not inlined, like finish_and_resume(): clang 14 would otherwise keep
+  /// variables of this function in a coroutine frame that may be destroyed by then.
   [[nodiscard, gnu::noinline]] bool start(std::coroutine_handle<> self,
                                           std::coroutine_handle<> awaiting) {
     throw_if_started();
@@ -60,14 +61,17 @@ class task_promise_base {
   }
 
  private:
-  /// Resumes the awaiting coroutine if start() has returned. The second of the two to arrive
-  /// decides. The frame may have been destroyed when it returns.
+  /// Called at the end of the task. Resumes the awaiting coroutine if start() has already set
+  /// second_arrival_. Otherwise resumes nothing, and start() will return false. When this function
+  /// returns, the frame of the task may have been destroyed.
   [[gnu::noinline]] void finish_and_resume() const noexcept {
     const std::coroutine_handle<> awaiting = awaiting_;
     if (second_arrival_.exchange(true, std::memory_order_acq_rel)) awaiting.resume();
   }
 
-  std::coroutine_handle<> awaiting_;
+  std::coroutine_handle<> awaiting_;  ///< null until the task is started
+  /// Set by start() and by finish_and_resume(), which may run on two threads. The first of them to
+  /// set it reads false; the second reads true and lets the awaiting coroutine continue.
   mutable std::atomic<bool> second_arrival_{false};
 };
 
@@ -128,8 +132,9 @@ class task_promise<void> : public task_promise_base {
 ///   }
 ///   float n = weir::sync_wait(norm(s, x));  // or, in another coroutine: co_await norm(s, x)
 ///
-/// Await it once, as an rvalue. An unawaited task does nothing. It continues on the thread that
-/// resumes it from its own awaits, and so does the coroutine that awaits it. T may be a reference.
+/// Await a task once, as an rvalue. A task that is not awaited does nothing. A task runs on the
+/// thread that awaits it; after each suspension it continues on the thread that resumes it. The
+/// awaiting coroutine continues on the thread on which the task ends. T may be a reference.
 /// Move-only; owns its frame. Do not destroy a task that is suspended; to end it early, pass it a
 /// std::stop_token (weir/completion/stop.hpp).
 ///

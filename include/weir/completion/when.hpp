@@ -31,6 +31,7 @@ namespace detail {
 /// Throws `invalid_value` if `completions` is 0, since an empty list has no first completion.
 WEIR_EXPORT void throw_if_when_any_is_empty(std::size_t completions, call_site at);
 
+/// One wait_item for each completion of a list, which is a std::array or a std::vector.
 template <class Completions>
 struct wait_items;
 template <std::size_t N>
@@ -47,8 +48,8 @@ struct wait_items<std::vector<completion>> {
 template <class Completions, wait_count Count>
 struct completion_set;
 
-/// Waits for a set of completions. With a timeout, the result says whether it passed: false, or an
-/// empty optional.
+/// Waits for a list of completions. With HasTimeout, the result is false or an empty optional if
+/// the timeout passed or a stop was requested.
 template <class Completions, wait_count Count, bool HasTimeout>
 class completion_set_awaiter : public composite_wait {
  public:
@@ -82,7 +83,7 @@ class completion_set_awaiter : public composite_wait {
   call_site at_;
 };
 
-/// The result of when_all() and when_any() of completions.
+/// The result of when_all() and when_any() of completions: a list that can be awaited.
 template <class Completions, wait_count Count>
 struct completion_set {
   [[nodiscard]] auto operator co_await() const {
@@ -104,7 +105,8 @@ struct completion_set {
   call_site at;
 };
 
-/// A completion, or an lvalue that converts to one.
+/// A completion, or an lvalue that converts to a completion, such as a future. A moved future does
+/// not match, because its value would be lost.
 template <class C>
 concept refers_to_completion = std::convertible_to < const std::remove_cvref_t<C>
 &, completion >
@@ -112,16 +114,16 @@ concept refers_to_completion = std::convertible_to < const std::remove_cvref_t<C
 
 }  // namespace detail
 
-/// co_await when_all(a, b, c): suspends until all completions are done. They are counted on the
-/// host; no stream waits for another stream.
+/// co_await when_all(a, b, c): suspends until all completions are done. The host counts the
+/// completions; no stream waits for another stream.
 ///
 /// A future counts as its completion; when_all() of moved futures returns their values
 /// (weir/completion/when_all_values.hpp). when_all(...).within(5ms) and .until(deadline) return
-/// false on timeout. stop_when() accepts the result, too. A completion may be in any number of
-/// sets, and a set may be awaited several times.
+/// false on timeout. stop_when() accepts the result of when_all(), too. A completion may be an
+/// argument of any number of such calls, and a result may be awaited several times.
 ///
-/// Throws: the first error in the order of the arguments, after all are done. It names no call
-/// site. Suspending may throw as for a completion.
+/// Throws: the first error in the order of the arguments, after all completions are done. The error
+/// names no call site. Suspending may throw as for a completion.
 /// Thread safety: the result is a value; use copies in several threads.
 template <class... C>
 requires(sizeof...(C) != 0 && (detail::refers_to_completion<C> && ...))
@@ -129,7 +131,7 @@ requires(sizeof...(C) != 0 && (detail::refers_to_completion<C> && ...))
   return detail::completion_set<std::array<completion, sizeof...(C)>, detail::wait_count::all>{
       {completion{all}...}, {}};
 }
-/// Like when_all(a, b, c), for a list of completions. An error names this call.
+/// Like when_all(a, b, c), for a list of completions. An error names the call site of this call.
 [[nodiscard]] inline auto when_all(std::span<const completion> all,
                                    call_site at = call_site::current()) {
   return detail::completion_set<std::vector<completion>, detail::wait_count::all>{
@@ -137,10 +139,11 @@ requires(sizeof...(C) != 0 && (detail::refers_to_completion<C> && ...))
 }
 
 /// co_await when_any(a, b, c): suspends until the first completion is done, successfully or not,
-/// and returns its number. The others are not waited for any more.
+/// and returns the index of that completion in the list of arguments, from 0. The await does not
+/// wait for the other completions.
 ///
-/// when_any(...).within(5ms) and .until(deadline) return the optional number, empty on timeout.
-/// stop_when() accepts the result, too.
+/// when_any(...).within(5ms) and .until(deadline) return an optional index, empty on timeout.
+/// stop_when() accepts the result of when_any(), too.
 ///
 /// Throws: no error of the work. Suspending may throw as for a completion.
 template <class... C>
@@ -159,19 +162,22 @@ requires(sizeof...(C) != 0 && (detail::refers_to_completion<C> && ...))
       {any.begin(), any.end()}, at};
 }
 
-/// co_await stop_when(when_all(a, b), token): like the awaited set, but a requested stop also ends
-/// the wait. Returns a wait_status for when_all(), and the optional number for when_any().
+/// co_await stop_when(when_all(a, b), token): like co_await when_all(a, b), but a stop request also
+/// ends the wait. `set` is the result of when_all() or when_any() of completions. Returns a
+/// wait_status for when_all(). For when_any(), returns an optional index of the first completion
+/// that is done, empty after a stop.
 ///
-/// Throws: as the awaited set.
+/// Throws: as co_await set.
 template <class Completions, detail::wait_count Count>
 [[nodiscard]] auto stop_when(const detail::completion_set<Completions, Count>& set,
                              std::stop_token token) {
   return detail::make_stoppable<detail::completion_set_awaiter<Completions, Count, true>>(
       std::move(token), set, detail::forever, set.at);
 }
-/// Like stop_when(set, token), but also ends after `timeout`.
+/// Like stop_when(set, token), but the wait also ends after `timeout`; an optional index is then
+/// empty.
 ///
-/// Throws: as the awaited set.
+/// Throws: as co_await set.
 template <class Completions, detail::wait_count Count, detail::duration_like Duration>
 [[nodiscard]] auto stop_when(const detail::completion_set<Completions, Count>& set,
                              std::stop_token token, const Duration& timeout) {

@@ -30,9 +30,9 @@ class task_group {
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
 
-  /// Adds a task, which must stay in place until all tasks have ended. Throws `closed` if there is
-  /// nothing to start. This is checked before any task starts, since started tasks cannot be
-  /// abandoned.
+  /// Adds a task. Call it before the group is awaited. The task object must stay in place until all
+  /// tasks have ended. Throws `closed` if the task was moved from or awaited before. add() checks
+  /// this, since no task can be abandoned after the group has started the first one.
   template <class T>
   void add(task<T>& added) {
     const auto frame = std::move(added).operator co_await().frame;
@@ -64,8 +64,9 @@ class task_group {
  private:
   struct member {
     std::coroutine_handle<> frame;
+    /// task_promise::start(): returns false if the task has already ended.
     bool (*start)(std::coroutine_handle<> frame, std::coroutine_handle<> awaiting);
-    callback_coroutine on_end;
+    callback_coroutine on_end;  ///< the task resumes it at its end; calls finish_member()
   };
 
   void finish_member() noexcept {
@@ -74,7 +75,7 @@ class task_group {
 
   std::vector<member> members_;
   std::coroutine_handle<> awaiting_;
-  std::atomic<std::size_t> pending_{0};
+  std::atomic<std::size_t> pending_{0};  ///< tasks that have not ended, + 1 while tasks are started
 };
 
 template <class T>
@@ -82,28 +83,32 @@ inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
 
-/// True for a future with a value that is moved out.
+/// True for a future, not a reference to one, that has a value: when_all() moves the value out.
 template <class Each>
 inline constexpr bool yields_value = false;
 template <class T>
 inline constexpr bool yields_value<future<T>> = !std::is_void_v<T>;
 
+/// Tasks mixed with completions or futures, which when_all() does not accept.
 template <class... Each>
 concept tasks_and_others = (is_task<std::remove_cvref_t<Each>> || ...) &&
                            (std::convertible_to<Each, completion> || ...) &&
                            ((is_task<std::remove_cvref_t<Each>> ||
                              std::convertible_to<Each, completion>)&&...);
+/// Moved futures mixed with completions or lvalue futures, which when_all() does not accept.
 template <class... Each>
 concept values_and_others = (yields_value<Each> || ...) && !(yields_value<Each> && ...) &&
                             (std::convertible_to<Each, completion> && ...);
 
-/// The result of a task or a future as a part of a tuple; empty for void.
+/// A tuple with the result of a task or a future; empty for void. `int` only keeps std::tuple<void>
+/// from being formed.
 template <class T>
 using value_part = std::conditional_t<std::is_void_v<T>, std::tuple<>,
                                       std::tuple<std::conditional_t<std::is_void_v<T>, int, T>>>;
 template <class... T>
 using value_tuple = decltype(std::tuple_cat(std::declval<value_part<T>>()...));
 
+/// Returns the result of a task that has ended, or throws its exception.
 template <class T>
 value_part<T> value_of(task<T>& ended) {
   if constexpr (std::is_void_v<T>) {
@@ -113,6 +118,7 @@ value_part<T> value_of(task<T>& ended) {
     return value_part<T>{std::move(ended).operator co_await().await_resume()};
   }
 }
+/// Moves the value out of a future whose work is done.
 template <class T>
 value_part<T> value_of(future<T>& ended) {
   if constexpr (std::is_void_v<T>) {
@@ -122,14 +128,15 @@ value_part<T> value_of(future<T>& ended) {
   }
 }
 
-/// Takes the results in the order of the arguments, as a braced list does, so that the first error
-/// is thrown.
+/// Moves the results out in the order of the arguments, so that the first error in this order is
+/// thrown. The braced initialisation guarantees the order.
 template <class... Each>
 auto values_of(Each&... ended) {
   return std::apply([](auto&&... parts) { return std::tuple_cat(std::move(parts)...); },
                     std::tuple<decltype(value_of(ended))...>{value_of(ended)...});
 }
 
+/// The type of a list of results of type T; void for void.
 template <class T>
 using value_list = std::conditional_t<std::is_void_v<T>, void,
                                       std::vector<std::conditional_t<std::is_void_v<T>, int, T>>>;
@@ -171,11 +178,11 @@ task<value_list<T>> all_of(std::vector<future<T>> futures) {
 
 }  // namespace detail
 
-/// co_await when_all(f(), g()): starts all tasks on this thread, one after the other, each up to
-/// its first suspension. Continues when all have ended, on the thread of the last one. Returns a
-/// tuple of their results, without those of type void.
+/// co_await when_all(f(), g()): starts all tasks on the calling thread, one after the other, each
+/// up to its first suspension. The awaiting coroutine continues when all tasks have ended, on the
+/// thread on which the last task ends. Returns a tuple of the results, without those of type void.
 ///
-/// Throws: the first exception in the order of the arguments, after all have ended.
+/// Throws: the first exception in the order of the arguments, after all tasks have ended.
 template <class... T>
 requires(sizeof...(T) != 0) task<detail::value_tuple<T...>> when_all(task<T>... all) {
   detail::task_group group{sizeof...(T)};
@@ -184,17 +191,18 @@ requires(sizeof...(T) != 0) task<detail::value_tuple<T...>> when_all(task<T>... 
   co_return detail::values_of(all...);
 }
 
-/// Like when_all() of tasks, for any number of them. Returns a vector of their results.
+/// Like when_all() of tasks, for a list of tasks. Returns a vector of their results.
 ///
-/// Throws: the first exception in the order of the list, after all have ended.
+/// Throws: the first exception in the order of the list, after all tasks have ended.
 template <class T>
 requires(!std::is_reference_v<T>) [[nodiscard]] auto when_all(std::vector<task<T>>&& all) {
   return detail::all_of(std::move(all));
 }
 
-// Tasks must be moved: when_all(std::move(a), std::move(b)). To combine tasks with a completion,
-// wrap it in a task: [](weir::completion c) -> weir::task<> { co_await c; }(c). when_any() accepts
-// no tasks: once started, they must end.
+// The following overloads are deleted. Tasks must be moved: when_all(std::move(a), std::move(b)).
+// To combine tasks with a completion, wrap the completion in a task: [](weir::completion c) ->
+// weir::task<> { co_await c; }(c). when_any() accepts no tasks, because a started task must end
+// before it can be destroyed.
 template <class T>
 void when_all(const std::vector<task<T>>& needs_std_move) = delete;
 template <class... Each>
@@ -221,21 +229,24 @@ requires(sizeof...(T) != 0 &&
     co_return detail::values_of(futures...);
   }(std::move(all)...);
 }
-/// Like when_all() of moved futures, for any number of them. Returns a vector of the values.
+/// Like when_all() of moved futures, for a list of futures. Returns a vector of the values.
 ///
 /// Throws: the first error in the order of the list; `closed` for a future without a value.
 template <class T>
 [[nodiscard]] auto when_all(std::vector<future<T>>&& all) {
   return detail::all_of(std::move(all));
 }
-// Either all futures are moved, or none. Pass a future as an lvalue to combine it with completions.
+// The following overloads are deleted. All futures have to be moved, or none. Pass a future as an
+// lvalue to combine it with completions. when_any() accepts no moved futures, because the values of
+// the others would be lost.
 template <class... Each>
 requires detail::values_and_others<Each...>
 void when_all(Each&&... only_futures_given_away_or_none) = delete;
 template <class... Each>
 requires(detail::values_and_others<Each...> || (detail::yields_value<Each> && ...)) &&
     (sizeof...(Each) != 0) void when_any(Each&&... values_would_be_lost) = delete;
-/// Waits for the completions of futures in a list; the values stay in place.
+/// co_await when_all(list): suspends until the work of all futures in the list is done. The values
+/// stay in the futures.
 ///
 /// Throws: `closed` for a future without a value; else as when_all() of completions.
 template <class T>
@@ -243,7 +254,8 @@ template <class T>
                             call_site at = call_site::current()) {
   return when_all(detail::completions_of(all, "weir::when_all", at), at);
 }
-/// Returns the number of the first future in a list that is done; the values stay in place.
+/// co_await when_any(list): suspends until the work of the first future in the list is done, and
+/// returns the index of that future. The values stay in the futures.
 ///
 /// Throws: `closed` for a future without a value; `invalid_value` if the list is empty.
 template <class T>

@@ -4,16 +4,18 @@
 
 namespace weir {
 
-/// A line of the caller's source. Every call that can fail takes one as its last argument. The
-/// default is the line of the call itself, and costs two registers. Code that wraps weir passes on
-/// its caller's:
+/// A line of the caller's source. Nearly every function of weir that can fail takes a call_site as
+/// its last parameter, so that its error names the line. The default argument is the line of the
+/// call itself, and costs two registers. Code that wraps weir passes on the call site of its
+/// caller:
 ///
 ///   void flush(weir::stream_ref s, weir::call_site at = weir::call_site::current()) {
 ///     s.sync(at);
 ///   }
 ///
-/// Used instead of std::source_location, which clang has only from version 15, so that libraries
-/// and programs of both compilers can be linked.
+/// weir does not use std::source_location, because clang has it only from version 15. The type
+/// would then differ between compilers, and a library and a program of different compilers could
+/// not be linked.
 class call_site {
  public:
   constexpr call_site() noexcept = default;

@@ -33,17 +33,17 @@ struct driver_info {
   /// not tried.
   std::string vendor_problem;
 
-  /// Functions that weir supports and this older driver lacks. Calls that need one of them fail
-  /// with errc::call_requires_newer_driver; all others work.
+  /// Functions that weir supports and this older driver lacks. Calls that need one of these
+  /// functions fail with errc::call_requires_newer_driver; all other calls work.
   std::vector<std::string_view> missing_functions;
 };
 
-/// Chooses and initialises the driver of the process. Call it first in main: a driver that is in
-/// use cannot be changed. Does nothing if that driver is already in use.
+/// Chooses and initialises the driver of the process. Call it first in main: once a driver is in
+/// use, another one cannot be chosen. Does nothing if the driver of this kind is already in use.
 ///
 /// Without this call, the first use of weir chooses the driver. The environment variable
-/// WEIR_DRIVER (auto, cuda or embedded) selects it. If it is not set, weir uses the vendor's driver
-/// if that has a device, and the embedded driver otherwise.
+/// WEIR_DRIVER (auto, cuda or embedded) selects it. If the variable is not set, or is auto, weir
+/// uses the vendor's driver if that has a device, and the embedded driver otherwise.
 ///
 /// Throws: error, without choosing a driver:
 /// - `illegal_state` if the other driver is already in use

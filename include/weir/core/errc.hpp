@@ -7,8 +7,8 @@ namespace weir {
 /// The result of a driver call. A call that fails throws it in a weir::error; include
 /// weir/core/error.hpp to catch that. The numbers are the driver's. The names are the driver's in
 /// lower case without the prefix CUDA_ERROR_; one differs: CUDA_ERROR_ASSERT is `device_assert`,
-/// since `assert` is a macro. A number that a newer driver returns and that has no name here is
-/// kept.
+/// since `assert` is a macro. A newer driver may return a number that has no name here; an errc
+/// then holds that number.
 enum class errc : int {
   // Arguments, memory, initialisation.
   success = 0,

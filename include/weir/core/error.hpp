@@ -15,9 +15,9 @@
 namespace weir {
 
 /// Returns the error category of errc. Messages contain the driver's names
-/// ("CUDA_ERROR_INVALID_VALUE: invalid argument"); an unknown code keeps its number.
-/// `out_of_memory`, `invalid_value`, `not_supported`, timeout and `not_permitted` compare equal to
-/// the corresponding std::errc.
+/// ("CUDA_ERROR_INVALID_VALUE: invalid argument"); the message of an unknown code contains the
+/// number. `out_of_memory`, `invalid_value`, `not_supported`, `timeout` and `not_permitted` compare
+/// equal to the corresponding std::errc.
 [[nodiscard]] WEIR_EXPORT const std::error_category& driver_category() noexcept;
 
 /// Returns a std::error_code of driver_category().
@@ -34,8 +34,8 @@ struct error_details;
 /// Thread safety: an object needs external synchronisation; copies are independent.
 class WEIR_EXPORT error : public std::system_error {
  public:
-  /// Creates an error; for weir and for code that extends it. `call` must stay valid as long as the
-  /// program runs, as a literal does.
+  /// Creates an error. Called by weir and by code that extends weir. `call` must stay valid as long
+  /// as the program runs, as a string literal does.
   error(errc code, const char* call, std::string object, std::string hint, call_site at);
   error(const error& other) noexcept;
   error& operator=(const error& other) noexcept;
@@ -60,8 +60,8 @@ class WEIR_EXPORT error : public std::system_error {
   /// and attached(), stay as they were.
   void attach(const error& later);
 
-  /// Returns everything in one line: call, code, object, place, advice, and the number of attached
-  /// errors.
+  /// Returns everything in one line: call, code, object, place, advice, and the texts of the
+  /// attached errors.
   [[nodiscard]] const char* what() const noexcept override;
 
  private:
@@ -74,8 +74,9 @@ class WEIR_EXPORT error : public std::system_error {
 /// must not throw and must not call weir.
 using unhandled_error_handler = void (*)(std::exception_ptr failure) noexcept;
 
-/// Replaces the handler and returns the previous one. Null restores the default, which writes one
-/// line to standard error. Failures caused by a driver that is shutting down are not reported.
+/// Replaces the handler and returns the previous one. Null restores the default handler, which
+/// writes one line to standard error. Failures caused by a driver that is shutting down are not
+/// reported.
 ///
 /// Thread safety: may be called from any thread.
 WEIR_EXPORT unhandled_error_handler

@@ -12,13 +12,14 @@ namespace weir {
 
 /// The action of a sync_guard on a call that makes the host wait for a device.
 enum class sync_rule : unsigned char {
-  allowed,
+  allowed,    ///< the call waits, and nothing is recorded
   reported,   ///< the call waits, and the guard records its line
   forbidden,  ///< the call throws `not_permitted` with nothing done
 };
 
-/// While an object of this class exists, waits of the calling thread for devices throw, or are only
-/// recorded. This finds hidden syncs in a loop that should have none.
+/// While an object of this class exists, each call with which the calling thread would wait for a
+/// device throws or is recorded, as the sync_rule says. This finds hidden syncs in a loop that
+/// should have none.
 ///
 ///   weir::sync_guard none{weir::sync_rule::forbidden};
 ///   run_one_step(s);  // a sync inside throws and names its line
@@ -27,18 +28,21 @@ enum class sync_rule : unsigned char {
 ///   run_one_step(s);
 ///   for (const auto& w : watch.waits()) ...  // which waits, where, how often
 ///
-/// It applies to: sync(), sync_for(), sync_until(), sync_elapsed(), shutdown() and sync_scope() of
-/// streams, events, contexts and devices; wait(), wait_for(), wait_until(), get() and sync_wait()
-/// of completions and futures; close() of memory that waits for its users (pinned, managed, mapped,
-/// shared between processes); copies of pageable memory, also in a batch, which a driver stages
-/// while the caller waits. It does not apply to done() and status(), which never wait, nor to
-/// driver calls made directly by the program or by other libraries.
+/// The guard applies to these calls:
+/// - sync(), sync_for(), sync_until(), sync_elapsed(), shutdown() and sync_scope() of streams,
+///   events, contexts and devices
+/// - wait(), wait_for(), wait_until(), get() and sync_wait() of completions and futures
+/// - close() of memory that waits for its users: pinned, managed, mapped, shared between processes
+/// - copies of pageable memory, also in a batch, which a driver stages while the caller waits
 ///
-/// Guards nest: the innermost one decides, and when it ends, the previous one applies again, also
-/// if the block ends by an exception. Guards may end in any order. Each has to end on the thread
-/// that created it. Other threads are not affected.
+/// The guard does not apply to done() and status(), which never wait, nor to driver calls made
+/// directly by the program or by other libraries.
 ///
-/// Cost: without a guard every wait is allowed, and costs one load more.
+/// Guards nest: the guard of the thread that was created last decides. When it is destroyed, the
+/// guard that was created before it decides again. Guards on the heap may be destroyed in any
+/// order, but each on the thread that created it. Other threads are not affected.
+///
+/// Cost: in a thread without a guard, every wait is allowed and costs one additional load.
 class WEIR_EXPORT sync_guard {
  public:
   /// Applies the rule until the guard is destroyed.
@@ -51,20 +55,20 @@ class WEIR_EXPORT sync_guard {
   struct wait {
     const char* call = "";  ///< the driver call that waits, or weir's operation
     call_site where;
-    std::size_t times = 0;
+    std::size_t times = 0;  ///< how often this call waited at this line
   };
   /// Returns the waits that were recorded, each line once, in the order of their first occurrence.
   [[nodiscard]] const std::vector<wait>& waits() const noexcept { return waits_; }
 
-  /// Throws if waits are forbidden. weir calls it on a thread with a guard, before an operation
-  /// that does other work before it waits.
+  /// Throws if the rule is `forbidden`; never records. weir calls it at the start of an operation
+  /// that does other work before it waits, so that the operation fails with nothing done.
   void throw_if_forbidden(const char* call, call_site at) const;
-  /// Throws if waits are forbidden; otherwise records the wait. weir calls it on a thread with a
-  /// guard.
+  /// Throws if the rule is `forbidden`; records the wait if the rule is `reported`. weir calls it
+  /// on a thread with a guard, directly before the wait.
   void before_wait(const char* call, call_site at);
 
  private:
-  sync_guard* previous_;
+  sync_guard* previous_;  ///< the thread's guard before this one; null if there was none
   sync_rule rule_;
   call_site created_at_;
   std::vector<wait> waits_;

@@ -14,9 +14,9 @@
 
 namespace weir {
 
-// None of these functions makes a driver call. They accept closed, moved-from and foreign objects,
-// and may be called from any thread. A name that was set with set_name() (weir/profiler/name.hpp)
-// is shown: 'stream "copies" 0x55d0c8 (device 0)'.
+// The to_string() functions of this file make no driver call. They accept closed, moved-from and
+// foreign objects, and may be called from any thread. If set_name() (weir/profiler/name.hpp) has
+// given the object a name, the text contains it: 'stream "copies" 0x55d0c8 (device 0)'.
 
 /// Returns "stream 0x55d0c8 (device 0)", "legacy default stream", "per-thread default stream" or
 /// "closed stream".
@@ -39,7 +39,7 @@ namespace weir {
 
 /// Returns "node 0x55d0c8", 'node "scale" 0x55d0c8' if the node has a tag, or "no node".
 [[nodiscard]] WEIR_EXPORT std::string to_string(graph_node node);
-/// Returns the kind in words: "fill", "host function".
+/// Returns the kind of a graph node in words: "fill", "host function".
 [[nodiscard]] WEIR_EXPORT std::string to_string(node_kind kind);
 
 /// Returns weir's name of the code, "out_of_memory", or "errc 4711" for a number without a name.

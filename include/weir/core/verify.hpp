@@ -13,29 +13,32 @@ WEIR_EXPORT void set_verify_timeout_nanoseconds(long long nanoseconds) noexcept;
 
 // Errors of asynchronous work are normally reported by a later call, far from the line that queued
 // the work. In verify mode every operation of weir that queues work in a stream waits for that
-// stream before and after. The call that throws is then the one whose work failed, and its error
-// names the line. If earlier work failed that weir did not queue, the error says so. Destructors
-// report to set_unhandled_error_handler, and an exception of a host function is thrown by the call
-// that queued it. The program runs as if a sync followed every operation: use this mode to find a
-// mistake, not to measure.
+// stream before it queues the work and again afterwards. The call that throws is then the one whose
+// work failed, and its error names the line. If work failed that weir did not queue, the next
+// operation on its stream throws, and the error says so. Destructors report errors to
+// set_unhandled_error_handler. The call that queued a host function throws its exception. The
+// program runs as if a sync followed every operation: use this mode to find a mistake, not to
+// measure.
 //
-// The environment turns it on for a whole program: WEIR_VERIFY=1. 0 or unset is off; any other
-// value is an error at the first use of weir. While it is off it costs nothing.
+// The environment variable WEIR_VERIFY=1 turns verify mode on for a whole program. It is off if the
+// variable is 0 or not set; any other value is an error at the first use of weir. Verify mode costs
+// nothing while it is off.
 //
-// A stream that captures is not waited for, and the waits invalidate no capture. If a stream is
-// blocked, for example by a value that has not been written yet, the wait ends after
-// set_verify_timeout(). From then on the stream is only queried until it has caught up, and a
-// failure in it is reported by a later operation.
+// weir does not wait for a stream that captures, and the waits invalidate no capture. If a stream
+// is blocked, for example by a value that has not been written yet, the wait ends after the time
+// set by set_verify_timeout(). Later operations on that stream only query it, without waiting,
+// until its work has finished. An error of that work is then reported by the operation whose query
+// finds it.
 
-/// Turns verify mode on or off for the whole process, and returns the previous state. Chooses a
-/// driver if none is in use. Operations in progress are not affected.
+/// Turns verify mode on or off for the whole process. Returns true if it was on before. Chooses a
+/// driver if none is in use, as current_driver() does. Operations in progress are not affected.
 ///
 /// Thread safety: may be called from any thread.
 WEIR_EXPORT bool verify_operations(bool enabled, call_site at = call_site::current());
 /// Returns true if verify mode is on.
 [[nodiscard]] WEIR_EXPORT bool verifying_operations() noexcept;
 
-/// Sets how long to wait for one operation. The default is 2 s.
+/// Sets the time limit of each wait in verify mode. The default is 2 s.
 template <detail::duration_like Duration>
 void set_verify_timeout(const Duration& longest) noexcept {
   detail::set_verify_timeout_nanoseconds(detail::nanoseconds(longest));

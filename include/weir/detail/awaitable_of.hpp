@@ -8,9 +8,9 @@
 
 namespace weir::detail {
 
-/// An awaitable from which co_await creates an Awaiter. It may be stored and awaited several times;
-/// each co_await creates a new awaiter. It is not an awaiter itself, because g++ 12 copies awaiters
-/// that a promise's await_transform() passes on.
+/// An awaitable that holds the constructor arguments of an Awaiter. It may be stored and awaited
+/// several times; each co_await creates a new Awaiter. It is not an awaiter itself, because g++ 12
+/// copies an awaiter that a promise's await_transform() returns.
 template <class Awaiter, class... Args>
 class [[nodiscard]] awaitable_of {
  public:

@@ -8,7 +8,7 @@
 namespace weir::detail {
 
 /// A coroutine that calls function(argument) once, when it is resumed. The call may destroy this
-/// object, so nothing of it is accessed afterwards.
+/// object: the coroutine calls the function as its last act, and then accesses no member.
 class callback_coroutine {
  public:
   callback_coroutine(void (*function)(void*) noexcept, void* argument)

@@ -21,12 +21,13 @@ class completion;
 
 namespace detail {
 
-/// Says whether await_ready() always queries the driver. `skip_if_polled` is for a temporary
-/// completion that was just created: it skips the query while the reactor polls the stream.
+/// Says whether await_ready() queries the driver. `always`: it queries whenever the outcome is not
+/// known. `skip_if_polled`: it does not query while the reactor polls the stream
+/// (query_unless_polled()). Use `skip_if_polled` only for a completion that was just created.
 enum class query_policy : unsigned char { always, skip_if_polled };
 
-/// Suspends a coroutine until a completion has completed. It is part of the coroutine's frame, so
-/// it is kept small.
+/// Suspends a coroutine until a completion has completed. The object is part of the coroutine's
+/// frame, so it is small.
 class WEIR_EXPORT completion_awaiter : protected completion_waiter {
  public:
   explicit completion_awaiter(const completion& awaited,
@@ -43,9 +44,11 @@ class WEIR_EXPORT completion_awaiter : protected completion_waiter {
 
  protected:
   using completion_function = void (*)(completion_waiter& self, errc outcome) noexcept;
+  /// Registers this object as a waiter. Returns false if the completion has completed already.
   [[nodiscard]] bool suspend(std::coroutine_handle<> awaiting, completion_function on_complete,
                              resume_policy policy);
   [[nodiscard]] errc status() const noexcept { return outcome; }
+  /// Throws the error of failed work, or the exception of a host function of the stream, if any.
   void throw_failure(call_site at) const;
   static completion_awaiter& awaiter_of(completion_waiter& self) noexcept {
     return static_cast<completion_awaiter&>(self);
@@ -55,13 +58,13 @@ class WEIR_EXPORT completion_awaiter : protected completion_waiter {
   std::coroutine_handle<> awaiting_;
 
  private:
-  completion_queue* queue_;
+  completion_queue* queue_;  ///< null for a completion without work
   query_policy query_policy_;
 };
 
 static_assert(sizeof(completion_awaiter) <= 10 * sizeof(void*));
 
-/// Like completion_awaiter, but returns the code and throws nothing.
+/// Like completion_awaiter, but co_await returns the outcome as an errc and throws nothing.
 struct outcome_awaiter : completion_awaiter {
   using completion_awaiter::completion_awaiter;
   [[nodiscard]] errc await_resume() const noexcept { return status(); }
@@ -79,7 +82,8 @@ class executor_awaiter : public completion_awaiter {
   void await_resume() const { throw_failure(at_); }
 
  private:
-  /// The coroutine may continue, and destroy this awaiter, before the executor has returned.
+  /// Copies what it needs from the awaiter first: the coroutine may continue, and destroy the
+  /// awaiter, before the executor has returned.
   static void resume_on_executor(completion_waiter& self, errc) noexcept {
     auto& awaiter = static_cast<executor_awaiter&>(awaiter_of(self));
     const std::coroutine_handle<> awaiting = awaiter.awaiting_;
@@ -112,13 +116,14 @@ class WEIR_EXPORT timed_awaiter : public composite_wait {
 
 /// A function object that is called when a completion has completed; it destroys itself.
 struct completion_callback_base : completion_waiter {
-  /// Starts the wait, or posts the callback at once if there is nothing to wait for. If it throws,
-  /// nothing was done.
+  /// Starts the wait, or posts the callback to a reactor thread at once if there is nothing to wait
+  /// for. If start() throws, the function object will not be called, and the caller destroys it.
   WEIR_EXPORT void start(const completion& awaited);
-  /// Passes the exception of the function to the unhandled-error handler.
+  /// Passes the current exception to the unhandled-error handler. Called in a catch block.
   WEIR_EXPORT static void report_exception() noexcept;
 };
 
+/// Calls the function object `f` on the executor `target`.
 template <class F, class E>
 struct completion_callback final : completion_callback_base {
   completion_callback(F&& callable, E&& executor)

@@ -23,13 +23,14 @@ concept time_point_like = requires(const T& t) {
 /// The longest wait, 292 years, in nanoseconds.
 inline constexpr long long forever = 0x7fff'ffff'ffff'ffff;
 
+/// Converts a duration to nanoseconds, not rounded.
 template <duration_like D>
 constexpr long double exact_nanoseconds(const D& d) {
   return static_cast<long double>(d.count()) * (1e9L * D::period::num / D::period::den);
 }
 
-/// Converts to whole nanoseconds, rounded up so that a wait is never too short. Returns `forever`
-/// if the result does not fit.
+/// Rounds up to whole nanoseconds, so that a wait is never too short. Returns 0 for a negative
+/// number, and `forever` if the result does not fit.
 constexpr long long whole_nanoseconds(long double exact) {
   if (!(exact > 0)) return 0;
   if (exact >= 9.2e18L) return forever;
@@ -37,13 +38,14 @@ constexpr long long whole_nanoseconds(long double exact) {
   return whole + (static_cast<long double>(whole) < exact ? 1 : 0);
 }
 
+/// Converts a duration to whole nanoseconds, as whole_nanoseconds().
 template <duration_like D>
 constexpr long long nanoseconds(const D& d) {
   return whole_nanoseconds(exact_nanoseconds(d));
 }
 
-/// Returns the nanoseconds from now to a deadline; 0 if it has passed. Also works if the difference
-/// does not fit the clock's own unit.
+/// Returns the nanoseconds from now to a deadline; 0 if the deadline has passed. Also correct if
+/// the difference does not fit the clock's own duration type.
 template <time_point_like T>
 long long nanoseconds_until(const T& deadline) {
   return whole_nanoseconds(exact_nanoseconds(deadline.time_since_epoch()) -

@@ -2,5 +2,5 @@
 // weir/detail/export.hpp - visibility of the shared library's symbols.
 #pragma once
 
-/// Marks a symbol as exported. All others are hidden.
+/// Exports a symbol from the shared library. Symbols without it are hidden.
 #define WEIR_EXPORT __attribute__((visibility("default")))

@@ -18,7 +18,8 @@ inline constexpr unsigned pinned_for_all_devices = 1;  ///< CU_MEMHOSTALLOC_PORT
 
 class WEIR_EXPORT host_accessible_memory : public unordered_memory {
  public:
-  /// Allocates memory. `flags` are those of the driver's call for that kind.
+  /// Allocates memory. `flags` are the flags of cuMemHostAlloc for pinned memory, and of
+  /// cuMemAllocManaged for managed memory.
   host_accessible_memory(host_accessible_kind kind, std::size_t count, std::size_t element_bytes,
                          device gpu, unsigned flags, call_site at);
 };

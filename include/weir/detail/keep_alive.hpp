@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir/detail/keep_alive.hpp - reference-counted owners that node parameters bring along and graphs
-// keep alive.
+// weir/detail/keep_alive.hpp - reference-counted owners that node parameters hold and graphs keep
+// alive.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -16,11 +16,12 @@
 
 namespace weir::detail {
 
-/// A reference-counted owner. Parameters, graph nodes and executables share it; the last one
-/// destroys it by calling run().
+/// A reference-counted owner: an object that keeps memory, events or arguments alive. Parameters,
+/// graph nodes and executables share an owner. The last of them to release it destroys it by
+/// calling run().
 struct keep_alive : deferred_task {
-  /// The reference count. Several threads change it with atomic builtins, because <atomic> costs
-  /// too much in headers.
+  /// The reference count. Several threads change it with atomic builtins, because <atomic> takes
+  /// long to include.
   std::size_t shares = 1;
 };
 
@@ -43,10 +44,12 @@ class keep_alive_ref {
   }
 
   [[nodiscard]] keep_alive* get() const noexcept { return owner_; }
+  /// Gives up the reference without dropping it; this object becomes empty.
   [[nodiscard]] keep_alive* release() noexcept { return std::exchange(owner_, nullptr); }
   explicit operator bool() const noexcept { return owner_ != nullptr; }
 
-  /// Drops a reference. Returns true if it was the last one.
+  /// Drops a reference. Returns true if it was the last one; the caller then calls
+  /// owner.run(owner).
   [[nodiscard]] static bool release_reference(keep_alive& owner) noexcept {
     return __atomic_fetch_sub(&owner.shares, 1, __ATOMIC_ACQ_REL) == 1;
   }
@@ -69,22 +72,22 @@ struct keep_alive_box final : keep_alive {
   Owner value;
 };
 
-/// The memory that a node uses. Describes its state when the parameters were created.
+/// The memory that a node uses, as it was when the parameters were created.
 struct node_memory {
   void* address = nullptr;
   std::size_t bytes = 0;
-  CUctx_st* context = nullptr;  ///< the context of weir's device memory; else null
-  keep_alive_ref owner;         ///< what the graph has to keep alive for it; may be empty
+  CUctx_st* context = nullptr;  ///< the context of device memory of weir; else null
+  keep_alive_ref owner;         ///< keeps the memory; empty if the caller keeps it
 };
 
-/// Returns the memory of a region. Throws `closed` for closed memory.
+/// Returns the description of a region of memory. Throws `closed` for closed memory.
 [[nodiscard]] WEIR_EXPORT node_memory memory_of_region(const region& memory, keep_alive_ref owner,
                                                        call_site at);
 
-/// Throws for an empty shared pointer.
+/// Throws `invalid_value`, because a shared pointer is null.
 [[noreturn]] WEIR_EXPORT void throw_null_pointer(call_site at);
 
-/// std::shared_ptr or a type with its interface.
+/// A std::shared_ptr, or a type with the interface of one.
 template <class P>
 concept shared_pointer = requires(const P& p) {
   *p;
@@ -100,18 +103,21 @@ template <shared_pointer P>
 struct named_range<P> {
   using type = std::remove_reference_t<decltype(*std::declval<const P&>())>;
 };
-/// The range that an argument is or points to.
+/// The type of a range argument; for a shared pointer, the type of the range to which it points.
 template <class R>
 using range_named_by = typename named_range<std::remove_reference_t<R>>::type;
 
-/// The memory arguments of node parameters. The caller keeps a range that does not move alive (a
-/// name, a span). The graph keeps a temporary range alive, or what a shared pointer points to.
+/// A memory argument of node parameters: a range, or a shared pointer to a range. The caller must
+/// keep the memory of an lvalue or a view such as std::span alive. The graph keeps a temporary
+/// range alive, or the range to which a shared pointer points.
 template <class R>
 concept node_range = memory_range<range_named_by<R>>;
 
 template <node_range R>
 using node_element = element_of<range_named_by<R>>;
 
+/// Returns the memory of an argument. Moves or copies a temporary range or a shared pointer to the
+/// heap, as the owner of the memory.
 template <node_range R>
 [[nodiscard]] node_memory memory_of(R&& range, call_site at) {
   using owner_type = std::remove_cvref_t<R>;

@@ -11,8 +11,8 @@
 
 namespace weir::detail {
 
-/// The elements of a buffer, in memory of a class that derives from tracked_memory. Buffers derive
-/// from this class and add how they are created and destroyed.
+/// The elements of a buffer. `Memory` derives from tracked_memory and frees the memory. Buffers
+/// derive from this class and add how they are created and destroyed.
 template <class T, class Memory>
 class typed_memory {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
@@ -24,8 +24,9 @@ class typed_memory {
   /// Returns true if the buffer was closed, released or moved from.
   [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
 
-  /// Tells weir that work queued on the stream uses this memory, for work that weir did not queue.
-  /// Call it after queueing. For a stream that weir owns, one call is enough.
+  /// Tells weir that work in the stream uses this memory, for work that was not queued through
+  /// weir. Call it after each such work was queued. For a stream that weir owns, one call covers
+  /// all later work, too.
   void used_on(stream_ref stream, call_site at = call_site::current()) const {
     if (memory_.register_use(stream, at)) memory_.record_use(stream, at);
   }
@@ -54,8 +55,8 @@ class typed_memory {
   Memory memory_;
 };
 
-/// Like typed_memory, for memory that the host can access like an array when the work that uses it
-/// has finished.
+/// Like typed_memory, for memory that the host can access like an array. Access it only when the
+/// work that uses it has finished.
 template <class T, class Memory>
 class host_array : public typed_memory<T, Memory> {
  public:

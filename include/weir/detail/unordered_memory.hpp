@@ -17,24 +17,24 @@ struct memory_deleter {
   void (*run)(void* address, void* owner, first_failure& failure) noexcept;
 };
 
-/// Memory that is not freed in the order of a stream. weir's own thread frees it when the streams
-/// that used it have finished, so destroying it does not block. Classes that allocate such memory
-/// derive from this.
+/// Memory that is not freed in the order of a stream. The reclaimer thread of weir frees it when
+/// the work that uses it has finished, so destroying it does not block. Classes that allocate such
+/// memory derive from this class.
 class WEIR_EXPORT unordered_memory : public tracked_memory {
  public:
   unordered_memory(unordered_memory&& other) noexcept;
   unordered_memory& operator=(unordered_memory&& other) noexcept;
   ~unordered_memory();
 
-  /// Frees the memory now: blocks until the streams that used it have finished, and throws the
-  /// first error. Breaks no capture. Throws with nothing changed while a stream that used it
-  /// captures, because a capturing stream cannot be waited for.
+  /// Blocks until the work that uses the memory has finished, frees the memory, and throws the
+  /// first error. Invalidates no capture. Throws, and changes nothing, while a stream that used the
+  /// memory captures, because a capturing stream cannot be waited for.
   void close(call_site at);
 
  protected:
   unordered_memory() noexcept = default;
 
-  const memory_deleter* deleter_ = nullptr;
+  const memory_deleter* deleter_ = nullptr;  ///< set by the class that allocates the memory
   /// The context of the memory, or the object from which it was imported. Passed to deleter_.
   void* owner_ = nullptr;
 };

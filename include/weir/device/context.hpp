@@ -12,11 +12,11 @@
 
 namespace weir {
 
-/// A borrowed context. Trivially copyable; pass by value. Valid while its owner keeps it. A null
-/// reference names no context.
+/// A borrowed context. Trivially copyable; pass by value. Valid while the owner keeps the context.
+/// A null reference names no context.
 ///
 /// Few programs need contexts: streams, events and buffers are created on a device. weir makes the
-/// required context current for a driver call and restores the caller's afterwards.
+/// required context current for a driver call and restores the caller's context afterwards.
 ///
 /// In a host function: members that call the driver throw `not_permitted`.
 /// Thread safety: all members may be called from any thread.
@@ -34,8 +34,9 @@ class WEIR_EXPORT context_ref {
   /// Blocks the calling thread until all work of all streams of the context has finished.
   ///
   /// Throws: the error of failed work.
-  /// In a capture: throws `stream_capture_unsupported` if a stream of the context captures; the
-  /// capture stays valid.
+  /// In a capture: throws `stream_capture_unsupported` if a stream of the context takes part in a
+  /// capture started through weir; the capture stays valid. If the capture was started directly
+  /// through the driver, the driver refuses the call and invalidates the capture.
   /// Driver: cuCtxSynchronize.
   void sync(call_site at = call_site::current()) const;
 
@@ -88,7 +89,7 @@ class WEIR_EXPORT context {
   /// Driver: cuDevicePrimaryCtxRelease.
   ~context();
 
-  /// Releases the reference now. Does nothing if it is closed already.
+  /// Releases the reference now. Does nothing if the object is closed already.
   ///
   /// Throws: the driver's error.
   /// Driver: cuDevicePrimaryCtxRelease.
@@ -113,9 +114,9 @@ class WEIR_EXPORT context {
   weir::device device_;
 };
 
-/// Makes a context current for the calling thread until the end of the block, then restores the
-/// previous one, also if the block ends by an exception. Scopes nest; each has to end on the thread
-/// that began it.
+/// Makes a context current for the calling thread until the end of the block. Then restores the
+/// previous context, also if the block ends by an exception. Scopes nest; each scope has to end on
+/// the thread that created it.
 ///
 /// In a capture: allowed.
 /// In a host function: throws `not_permitted`.
@@ -138,7 +139,7 @@ class WEIR_EXPORT context_scope {
   ~context_scope();
 
  private:
-  bool pushed_;
+  bool pushed_;  ///< false if the context was current already, so that nothing is restored
 };
 
 }  // namespace weir

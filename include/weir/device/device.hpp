@@ -155,8 +155,8 @@ class WEIR_EXPORT device {
   [[nodiscard]] bool is_embedded() const noexcept;
 
   /// Returns the primary context, which the CUDA runtime uses too. weir retains it at the first use
-  /// and keeps it until the program ends, so that no stream or buffer outlives it. Resetting it
-  /// outside weir (cudaDeviceReset) destroys all streams and buffers in it.
+  /// and keeps it until the program ends, so that no stream or buffer outlives the context.
+  /// Resetting the context outside weir (cudaDeviceReset) destroys all streams and buffers in it.
   ///
   /// Driver: cuDevicePrimaryCtxRetain.
   [[nodiscard]] context_ref primary_context(call_site at = call_site::current()) const;
@@ -165,8 +165,9 @@ class WEIR_EXPORT device {
   /// including work that weir did not queue. Returns immediately if the device has not been used.
   ///
   /// Throws: the error of failed work.
-  /// In a capture: if any stream of the primary context captures, the driver refuses the call and
-  /// invalidates the capture.
+  /// In a capture: throws `stream_capture_unsupported` if a stream of the primary context takes
+  /// part in a capture started through weir; the capture stays valid. If the capture was started
+  /// directly through the driver, the driver refuses the call and invalidates the capture.
   /// Driver: cuCtxSynchronize.
   void sync(call_site at = call_site::current()) const;
 

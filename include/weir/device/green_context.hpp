@@ -22,11 +22,14 @@ namespace detail {
 class green_state;
 }
 
-/// Options for dividing multiprocessors. By default, multiprocessors that can run one cluster of
-/// blocks stay together.
+/// Options for sm_resource::split(), which divides multiprocessors into parts. By default,
+/// multiprocessors that can run one cluster of blocks together are put into one part.
 struct sm_split_options {
-  bool ignore_sm_coscheduling = false;  ///< smaller parts and finer steps, without large clusters
-  bool max_potential_cluster_size = false;  ///< parts that allow the largest possible clusters
+  /// Allows smaller parts, and sizes of finer granularity. Kernels of such parts may be limited to
+  /// small clusters.
+  bool ignore_sm_coscheduling = false;
+  /// Chooses parts whose kernels can use clusters of the largest possible size.
+  bool max_potential_cluster_size = false;
 };
 
 /// A set of multiprocessors of a device. A plain value without ownership: it reserves nothing.
@@ -40,8 +43,8 @@ class WEIR_EXPORT sm_resource {
   /// In a capture: allowed.
   /// Driver: cuDeviceGetDevResource.
   [[nodiscard]] static sm_resource query(weir::device gpu, call_site at = call_site::current());
-  /// Returns the multiprocessors that the work of a context may use: the whole device, or the part
-  /// of a green context.
+  /// Returns the multiprocessors that the work of a context may use: all multiprocessors of the
+  /// device, or those of a green context.
   ///
   /// In a capture: allowed.
   /// Driver: cuCtxGetDevResource.
@@ -54,23 +57,26 @@ class WEIR_EXPORT sm_resource {
 
   /// Returns the number of multiprocessors.
   [[nodiscard]] unsigned count() const noexcept { return count_; }
-  /// Returns the smallest number of multiprocessors that a part can have.
+  /// Returns the smallest number of multiprocessors that a part from split() can have.
   [[nodiscard]] unsigned min_partition_size() const noexcept { return min_partition_size_; }
-  /// Returns the step in which the size of a part can grow, in multiprocessors.
+  /// Returns the granularity of part sizes: split() rounds the size of a part up to a multiple of
+  /// this number of multiprocessors.
   [[nodiscard]] unsigned coscheduled_alignment() const noexcept { return coscheduled_alignment_; }
   /// Returns the device.
   [[nodiscard]] weir::device device() const noexcept { return device_; }
 
   /// Divides the set into at most `groups` equal, disjoint parts of at least `min_count`
-  /// multiprocessors each. There are fewer parts if there are not enough multiprocessors. Parts can
-  /// be larger than min_count, because sizes grow in steps. A part that comes from a division
-  /// cannot be divided again; sm_resource::query() of a green context created from it can.
+  /// multiprocessors each. Makes fewer parts if there are not enough multiprocessors. A part can be
+  /// larger than `min_count`, because sizes are multiples of coscheduled_alignment(). A part that
+  /// split() returned cannot be divided again. To divide it, create a green context on it, and call
+  /// split() on what sm_resource::query() returns for that context.
   ///
   /// Driver: cuDevSmResourceSplitByCount.
   [[nodiscard]] sm_split split(unsigned groups, unsigned min_count, sm_split_options options = {},
                                call_site at = call_site::current()) const;
 
-  /// Returns the number of parts that split() could make.
+  /// Returns the largest number of parts of at least `min_count` multiprocessors that split() can
+  /// make.
   ///
   /// Throws: `invalid_resource_configuration` if min_count is greater than the number of
   /// multiprocessors.
@@ -91,9 +97,9 @@ class WEIR_EXPORT sm_resource {
 
 /// The result of sm_resource::split().
 struct sm_split {
-  std::vector<sm_resource> groups;
-  /// The multiprocessors that are in no group, without the guarantees of a group. Its count is 0 if
-  /// none is left.
+  std::vector<sm_resource> groups;  ///< the parts
+  /// The multiprocessors that are in no part. The driver guarantees less for them than for a part,
+  /// for example about clusters. The count is 0 if none is left.
   sm_resource remainder;
 };
 
@@ -101,27 +107,29 @@ struct sm_split {
 /// only there, so other work on the device cannot displace them. Memory, events and everything else
 /// are shared with the primary context of the device.
 ///
-/// Create streams with `weir::stream s{green}`. They are non-blocking, and they keep the context
-/// alive: if they outlive this object, the context is destroyed with the last of them.
-/// stream::release() drops that share. The context's default stream orders with no other stream,
-/// and there is no per-thread default stream. Converts to context_ref wherever a context is
-/// expected.
+/// Create streams with `weir::stream s{green}`. The streams are non-blocking, and they keep the
+/// context alive: if they outlive this object, the context is destroyed with the last stream. A
+/// stream that stream::release() has given up no longer keeps the context alive. The default stream
+/// of the context does not order with other streams, and there is no per-thread default stream.
+/// Converts to context_ref wherever a context is expected.
 ///
-/// Move-only. A moved-from or closed object throws `closed` when used. On an embedded device the
-/// parts are tracked, but do not confine anything.
+/// Move-only. A moved-from or closed object throws `closed` when used. The embedded driver divides
+/// multiprocessors like a GPU, but its parts confine nothing: it may run the work of a green
+/// context on any processor.
 ///
 /// In a host function: throws `not_permitted`.
 /// Thread safety: all members may be called from any thread. Moving and closing need external
 /// synchronisation.
 class WEIR_EXPORT green_context {
  public:
-  /// Creates a context on one part. Makes nothing current. On failure nothing is left behind.
+  /// Creates a context on one part, for example one of sm_split::groups. Makes nothing current. On
+  /// failure nothing is left behind.
   ///
   /// Cost: about 10 ms on a GPU; keep the object.
   /// Driver: cuDevResourceGenerateDesc, cuGreenCtxCreate.
   explicit green_context(const sm_resource& part, call_site at = call_site::current());
-  /// Creates a context on several parts. Parts of one division are disjoint. Makes nothing current.
-  /// On failure nothing is left behind.
+  /// Creates a context on several parts. Parts that one split() returned are disjoint. Makes
+  /// nothing current. On failure nothing is left behind.
   ///
   /// Cost: about 10 ms on a GPU; keep the object.
   /// Driver: cuDevResourceGenerateDesc, cuGreenCtxCreate.
@@ -134,9 +142,10 @@ class WEIR_EXPORT green_context {
   /// In a capture: deferred until the capture, if started through weir, has ended.
   ~green_context();
 
-  /// Releases the context now. Does nothing if it is closed already.
+  /// Releases the context now. Does nothing if the object is closed already.
   ///
-  /// Throws: the driver's error, if this ends the context.
+  /// Throws: the driver's error, if this object was the last user of the context, so that the
+  /// context is destroyed.
   /// Driver: cuGreenCtxDestroy.
   void close(call_site at = call_site::current());
   /// Returns true if the object was closed or moved from.
@@ -160,8 +169,8 @@ class WEIR_EXPORT green_context {
   /// Records the event after the work queued so far in all streams of the context. The event has to
   /// belong to this device.
   ///
-  /// In a capture: throws `stream_capture_unsupported` if a stream of the context captures; the
-  /// capture stays valid.
+  /// In a capture: throws `stream_capture_unsupported` if a stream of the context takes part in a
+  /// capture started through weir; the capture stays valid.
   /// Driver: cuGreenCtxRecordEvent.
   void record(event_ref event, call_site at = call_site::current()) const;
 
@@ -178,7 +187,7 @@ class WEIR_EXPORT green_context {
  private:
   [[nodiscard]] detail::green_state& open_state(const char* call, call_site at) const;
 
-  detail::green_state* state_ = nullptr;
+  detail::green_state* state_ = nullptr;  ///< null if closed
 };
 
 }  // namespace weir

@@ -10,7 +10,7 @@ namespace weir {
 
 /// The attributes for peer_attribute_of(), with the driver's numbers.
 enum class peer_attribute : int {
-  performance_rank = 1,  ///< smaller is faster, among the links of this machine
+  performance_rank = 1,  ///< among the links of this machine, a smaller number is faster
   access_supported = 2,
   native_atomics = 3,
   array_access = 4,
@@ -31,13 +31,14 @@ enum class peer_attribute : int {
 /// directly, in the primary contexts of both. This applies to memory from cuMemAlloc and
 /// cudaMalloc, and to one direction only.
 ///
-/// It does not apply to stream-ordered memory, such as weir's buffers: the pool decides about
-/// access to that (memory_pool_ref::set_access). Copies do not need it: copy() works between any
-/// two devices, but is direct if peer access is possible.
+/// It does not apply to stream-ordered memory, such as weir's buffers:
+/// memory_pool_ref::set_access() controls the access to that memory. Copies do not need a
+/// peer_access: copy() works between any two devices, and is direct if device::can_access() is
+/// true.
 ///
-/// Several objects for one pair count as one in the driver; the access ends with the last of them.
-/// Access that was enabled elsewhere before stays enabled. Move-only; a moved-from object does
-/// nothing.
+/// Several objects may exist for one pair of devices; the access ends with the last of these
+/// objects. If other code enabled the access before the first object, the access stays enabled.
+/// Move-only; a moved-from object does nothing.
 ///
 /// In a capture: allowed.
 /// Thread safety: an object needs external synchronisation; different objects may be used from
@@ -53,11 +54,11 @@ class WEIR_EXPORT peer_access {
   peer_access(peer_access&& other) noexcept;
   peer_access& operator=(peer_access&& other) noexcept;
   /// Ends the access. Errors go to set_unhandled_error_handler. During a capture started through
-  /// weir and in a host function, another thread disables it later.
+  /// weir and in a host function, weir's own thread ends the access later.
   ~peer_access();
 
-  /// Ends the access now. Does nothing if it is closed already. Work that uses the access must have
-  /// finished.
+  /// Ends the access now. Does nothing if the object is closed already. Work that uses the access
+  /// must have finished.
   ///
   /// Throws: the driver's error.
   /// Driver: cuCtxDisablePeerAccess.
@@ -71,7 +72,7 @@ class WEIR_EXPORT peer_access {
   [[nodiscard]] device accessed_device() const noexcept { return device{accessed_device_}; }
 
  private:
-  int accessing_device_;  ///< negative: closed
+  int accessing_device_;  ///< -1 if closed
   int accessed_device_;
 };
 

@@ -26,7 +26,7 @@ class stream_ref;
 /// stream_ref::wait(event_ref).
 ///
 /// In a capture: for an event that was recorded in a capture, every operation throws
-/// `captured_event`; the capture stays valid. After that capture has ended they throw
+/// `captured_event`; the capture stays valid. After that capture has ended, every operation throws
 /// `invalid_value` until the event is recorded again. Other events may be used. weir cannot detect
 /// a capture that was started directly through the driver: the driver then refuses the call and
 /// invalidates the capture.
@@ -38,8 +38,8 @@ class WEIR_EXPORT event_ref {
   constexpr explicit event_ref(CUevent_st* handle) noexcept : handle_{handle} {}
   event_ref(int) = delete;  ///< 0 is not an event
 
-  /// Returns true if the work before the last record has finished. Its results can then be read, as
-  /// after sync(). An event that was never recorded is done.
+  /// Returns true if the work before the last record of the event has finished. The results of that
+  /// work can then be read, as after sync(). An event that was never recorded is done.
   ///
   /// Throws: the error of failed work. A failure is never reported as "not done".
   /// Driver: cuEventQuery.
@@ -58,8 +58,8 @@ class WEIR_EXPORT event_ref {
     return answer != detail::direct_status::not_called ? detail::to_errc(answer) : status_slow();
   }
 
-  /// Blocks the calling thread until the work before the last record has finished. Does not throw
-  /// exceptions of host functions; stream_ref::sync() throws them.
+  /// Blocks the calling thread until the work before the last record of the event has finished.
+  /// Does not throw exceptions of host functions; stream_ref::sync() throws them.
   ///
   /// Throws: the error of failed work.
   /// Driver: cuEventSynchronize.
@@ -90,7 +90,8 @@ class WEIR_EXPORT event_ref {
   ///
   /// The event may be recorded again, or destroyed through weir, at any time. If it is recorded
   /// again, a pending completion may refer to the new record. The reactor of the calling thread's
-  /// current device polls the event. On a GPU all pending completions of one event share a reactor.
+  /// current device, a thread of weir, polls the event. On a GPU all pending completions of one
+  /// event share a reactor.
   ///
   /// In a capture: as done(). On a GPU, recording the event in a capture throws `illegal_state`
   /// while a completion of it is pending.
@@ -115,8 +116,9 @@ class WEIR_EXPORT event_ref {
   }
 
  private:
-  /// Called when a direct call did not return success. They throw the error, or make the full call
-  /// if the direct call did not reach the driver.
+  // The functions with the suffix _slow complete an operation whose direct driver call did not
+  // return success. `answer` is the result of that call. They report its error or, if it did not
+  // reach the driver, make the full call.
   [[nodiscard]] bool done_slow(detail::direct_status answer, call_site at) const;
   [[nodiscard]] errc status_slow() const noexcept;
   [[nodiscard]] bool sync_for_nanoseconds(long long timeout, call_site at) const;
@@ -133,8 +135,8 @@ struct event_options {
   bool blocking_sync = false;
 };
 
-/// An owned event without timing. Derives from event_ref, so it has all its operations and can be
-/// passed wherever an event_ref is expected.
+/// An owned event without timing. Derives from event_ref, so it has all operations of an event_ref
+/// and can be passed wherever one is expected.
 ///
 /// Move-only. A moved-from or closed event throws `closed` when used.
 ///
@@ -146,21 +148,22 @@ struct event_options {
 /// its base: the event would leak, or be destroyed twice.
 class WEIR_EXPORT event : public event_ref {
  public:
-  /// Creates an event on the primary context of the device. It is not recorded yet;
-  /// stream_ref::record() creates one that is.
+  /// Creates an event on the primary context of the device. The event is not recorded yet;
+  /// stream_ref::record() creates and records one.
   ///
   /// In a capture: allowed.
   /// Driver: cuEventCreate.
   explicit event(weir::device gpu, event_options options = {}, call_site at = call_site::current());
-  /// Creates an event on a context. It is not recorded yet; stream_ref::record() creates one that
-  /// is.
+  /// Creates an event on a context. The event is not recorded yet; stream_ref::record() creates and
+  /// records one.
   ///
   /// In a capture: allowed.
   /// Driver: cuEventCreate.
   explicit event(context_ref context, event_options options = {},
                  call_site at = call_site::current());
 
-  /// Takes ownership of an existing event of that context.
+  /// Takes ownership of an existing event, which belongs to `context`. weir cannot query the
+  /// options, so the caller passes them.
   ///
   /// Throws: `invalid_handle` for null.
   [[nodiscard]] static event adopt(CUevent_st* handle, context_ref context,
@@ -168,11 +171,12 @@ class WEIR_EXPORT event : public event_ref {
 
   event(event&& other) noexcept;
   event& operator=(event&& other) noexcept;
-  /// Destroys the event without blocking. If a completion of it is pending, it is destroyed when
-  /// that ends. Errors go to the unhandled-error handler (set_unhandled_error_handler).
+  /// Destroys the event without blocking. If a completion of the event is pending, the event is
+  /// destroyed when that completion ends. Errors go to the unhandled-error handler
+  /// (set_unhandled_error_handler).
   ~event();
 
-  /// Destroys the event now. Does nothing if it is closed already.
+  /// Destroys the event now. Does nothing if the event is closed already.
   ///
   /// Throws: the driver's error.
   /// Driver: cuEventDestroy.
@@ -225,18 +229,19 @@ static_assert(!std::is_copy_constructible_v<event> && !std::is_constructible_v<e
               !std::is_assignable_v<event&, event_ref>);
 
 /// A borrowed event that was created with timing. Trivially copyable; pass by value. It is an
-/// event_ref as well. As a type of its own it makes elapsed() of an event without timing a compile
-/// error.
+/// event_ref as well. elapsed() takes this type, so that passing an event without timing is a
+/// compile error.
 ///
 /// Thread safety: all operations may be called from any thread.
 class timed_event_ref : public event_ref {
  public:
-  /// Refers to an event with timing. The caller guarantees that it was created with timing;
-  /// elapsed() reports `timing_disabled` or `invalid_handle` otherwise.
+  /// Refers to the event with this handle. The caller guarantees that the event was created with
+  /// timing; otherwise elapsed() throws `timing_disabled` or `invalid_handle`.
   constexpr explicit timed_event_ref(CUevent_st* handle) noexcept : event_ref{handle} {}
   timed_event_ref(int) = delete;
 
-  /// Returns true if weir created the event, so that it certainly has timing.
+  /// Returns true if weir created the event, so that it certainly has timing. Returns false for an
+  /// adopted event and for a raw handle.
   [[nodiscard]] constexpr bool created_with_timing() const noexcept { return created_with_timing_; }
 
  private:
@@ -255,22 +260,22 @@ static_assert(std::is_trivially_copyable_v<timed_event_ref>);
 /// Cost: recording takes 1357 ns on an H200, and 2 us of GPU time.
 class WEIR_EXPORT timed_event : public event {
  public:
-  /// Creates an event with timing on the primary context of the device. It is not recorded yet;
-  /// stream_ref::record_timed() creates one that is.
+  /// Creates an event with timing on the primary context of the device. The event is not recorded
+  /// yet; stream_ref::record_timed() creates and records one.
   ///
   /// In a capture: allowed.
   /// Driver: cuEventCreate.
   explicit timed_event(weir::device gpu, event_options options = {},
                        call_site at = call_site::current());
-  /// Creates an event with timing on a context. It is not recorded yet; stream_ref::record_timed()
-  /// creates one that is.
+  /// Creates an event with timing on a context. The event is not recorded yet;
+  /// stream_ref::record_timed() creates and records one.
   ///
   /// In a capture: allowed.
   /// Driver: cuEventCreate.
   explicit timed_event(context_ref context, event_options options = {},
                        call_site at = call_site::current());
-  /// Takes ownership of an existing event of that context. The caller guarantees that it was
-  /// created with timing.
+  /// Takes ownership of an existing event, which belongs to `context`. weir cannot query the
+  /// options, so the caller passes them. The caller guarantees that it was created with timing.
   ///
   /// Throws: `invalid_handle` for null.
   [[nodiscard]] static timed_event adopt(CUevent_st* handle, context_ref context,
@@ -291,7 +296,7 @@ class WEIR_EXPORT timed_event : public event {
 /// Returns the milliseconds between two records, with a resolution of about half a microsecond. The
 /// result is negative if `end` was recorded first. Does not wait.
 ///
-/// Throws: never reports an error as 0:
+/// Throws (an error is never reported as the result 0):
 /// - `not_recorded` if an event was never recorded
 /// - `timing_disabled` if a foreign event was created without timing
 /// - `not_ready` if an event is not complete yet

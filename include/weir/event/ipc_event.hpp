@@ -15,8 +15,8 @@ class context_ref;
 class device;
 
 /// The handle of an event for other processes: 64 bytes that can be sent unchanged over a pipe, a
-/// socket or a file. It is valid while the process that created the event runs, for processes of
-/// one user on one host.
+/// socket or a file. Valid while the process that created the event runs. Processes of the same
+/// user on the same host can open it.
 struct ipc_event_handle {
   unsigned char bytes[64];
 };
@@ -27,26 +27,28 @@ static_assert(std::is_trivially_copyable_v<ipc_event_handle> && sizeof(ipc_event
 /// handle; each may record it, wait for it and query it. Derives from event. Streams record it and
 /// wait for it: s.record(e), t.wait(e).
 ///
-/// After any process records it, all processes wait for that record. Records complete in order: a
-/// stream that records it while an earlier record is pending waits for the earlier record. It may
-/// be recorded any number of times. Shared events have no timing. An opened event belongs to the
-/// context in which it was opened. If a process ends while its record is pending, the driver
-/// decides what happens to the waiters; the embedded driver releases them.
+/// The event has one state for all processes: after one process has recorded it, waits in every
+/// process wait for that record. Records complete in order: a stream that records the event while
+/// an earlier record is pending waits for the earlier record. Shared events have no timing. An
+/// opened event belongs to the context in which it was opened. If a process ends while its record
+/// is pending, the driver decides what happens to the waiters; the embedded driver releases them.
 ///
 /// Move-only. A moved-from or closed event throws `closed` when used.
 ///
-/// In a capture: creating, opening and closing are allowed. The driver refuses to record it
-/// (`stream_capture_unsupported`) or to wait for it, which ends the capture.
+/// In a capture: creating, opening and closing are allowed. The driver refuses to record the event
+/// in a capture (`stream_capture_unsupported`). It also refuses a wait for the event in a capture,
+/// and then invalidates the capture.
 /// Thread safety: the operations of event_ref may be called from any thread. Moving and closing
 /// need external synchronisation.
 class WEIR_EXPORT ipc_event : public event {
  public:
-  /// Creates an event on the primary context of a device. It is not recorded yet, so it is done.
+  /// Creates an event on the primary context of a device. The event is not recorded yet, so done()
+  /// returns true.
   ///
   /// Driver: cuEventCreate with CU_EVENT_INTERPROCESS.
   explicit ipc_event(weir::device gpu, event_options options = {},
                      call_site at = call_site::current());
-  /// Creates an event on a context. It is not recorded yet, so it is done.
+  /// Creates an event on a context. The event is not recorded yet, so done() returns true.
   ///
   /// Driver: cuEventCreate with CU_EVENT_INTERPROCESS.
   explicit ipc_event(context_ref context, event_options options = {},
@@ -69,16 +71,18 @@ class WEIR_EXPORT ipc_event : public event {
   [[nodiscard]] static ipc_event open(const ipc_event_handle& handle, context_ref context,
                                       call_site at = call_site::current());
 
-  /// Returns the handle with which other processes open the event; it never changes.
+  /// Returns the handle with which other processes open the event; every call returns equal bytes.
   ///
-  /// Throws: `invalid_handle` for an event that was opened here: only its creator can export it.
+  /// Throws: `invalid_handle` for an event that this process opened: only the process that created
+  /// the event can export it.
   /// Driver: cuIpcGetEventHandle.
   [[nodiscard]] ipc_event_handle handle(call_site at = call_site::current()) const;
 
-  /// Returns true if the event was opened here, false if it was created here.
+  /// Returns true if this object opened the event, false if it created the event.
   [[nodiscard]] bool opened() const noexcept { return opened_; }
 
-  /// Deleted: only an event that was created or opened as a shared one is an ipc_event.
+  /// Deleted, because weir cannot check that an existing event is shared between processes. Use the
+  /// constructors or open().
   static ipc_event adopt(CUevent_st*, context_ref, event_options = {}, call_site = {}) = delete;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir/event/timer.hpp - timers: how long named sections of streams take. The time between two
-// events: elapsed() in weir/event/event.hpp.
+// weir/event/timer.hpp - timers, which measure how long named sections of a stream's work take. For
+// the time between two events, use elapsed() (weir/event/event.hpp).
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -19,15 +19,17 @@ namespace detail {
 class timing_store;
 }
 
-/// The measurements of the sections of one name, in milliseconds.
+/// The measurements of all sections with one name, in milliseconds. A section is the work that is
+/// queued in a stream during the lifetime of a timer.
 struct timing {
   std::string name;
-  std::size_t count = 0;  ///< number of sections in the following figures
+  std::size_t count = 0;  ///< number of finished sections; the next four members cover these
   double total = 0;
   double min = 0;
   double max = 0;
-  double last = 0;          ///< of the section that began last
-  std::size_t pending = 0;  ///< number of sections that their streams have not finished yet
+  double last = 0;  ///< time of the finished section that began last
+  /// Number of sections whose timer has ended, but whose work the stream has not finished yet.
+  std::size_t pending = 0;
   /// Returns the average; 0 if there is no measurement.
   [[nodiscard]] double mean() const noexcept {
     return count == 0 ? 0 : total / static_cast<double>(count);
@@ -44,13 +46,14 @@ struct timing {
 ///   times.sync();
 ///   double ms = times.find("upload")->mean();
 ///
-/// A time is measured between two points of a stream: the work of the section, and everything that
-/// delayed it. Work of other streams on the device lengthens it. On a blocking stream, work of the
-/// default stream may run in between. The time from queueing to the start is not included.
+/// A time is measured between two points of a stream. It includes the work of the section, and
+/// everything that delayed that work. Work of other streams on the device lengthens it. On a
+/// blocking stream, work of the default stream may run in between. The time from queueing to the
+/// start is not included.
 ///
-/// Move-only. Timers refer to the contents, so they may outlive this object. A green context stays
-/// alive as long as the timings of its streams; a foreign context has to be kept alive by the
-/// caller.
+/// Move-only. A timer may outlive this object, because it shares the contents. The contents keep
+/// alive each green context with a measured stream. The caller has to keep alive contexts that weir
+/// did not create.
 ///
 /// Thread safety: all members may be called from any thread.
 /// Cost: each section records two timed events, 1.4 us of host time and 2 us of GPU time each on an
@@ -67,13 +70,15 @@ class WEIR_EXPORT timings {
   /// Returns all names in the order of their first timers, with the sections that have finished.
   /// Does not wait.
   ///
-  /// Throws: the error of a failed section, which is then discarded.
+  /// Throws: the error of a section whose work failed. That section is discarded, so the next call
+  /// does not throw its error again.
   /// In a capture: allowed.
   /// Driver: cuEventQuery, cuEventElapsedTime.
   [[nodiscard]] std::vector<timing> all(call_site at = call_site::current()) const;
   /// Returns the timing of one name, or nothing if no timer had that name. Does not wait.
   ///
-  /// Throws: the error of a failed section, which is then discarded.
+  /// Throws: the error of a section whose work failed. That section is discarded, so the next call
+  /// does not throw its error again.
   /// In a capture: allowed.
   /// Driver: cuEventQuery, cuEventElapsedTime.
   [[nodiscard]] std::optional<timing> find(std::string_view name,
@@ -81,8 +86,8 @@ class WEIR_EXPORT timings {
 
   /// Blocks until no section is pending.
   ///
-  /// Throws: the error of a failed section, which is then discarded; other sections may still be
-  /// pending.
+  /// Throws: the error of a section whose work failed. That section is discarded; other sections
+  /// may still be pending.
   /// In a capture: as event_ref::sync().
   /// Driver: cuEventSynchronize.
   void sync(call_site at = call_site::current()) const;
@@ -116,18 +121,19 @@ class WEIR_EXPORT timer {
   /// set_unhandled_error_handler and the section is discarded.
   ~timer();
 
-  /// Ends the section now. Does nothing if it has ended already.
+  /// Ends the section now. Does nothing if the section has ended already. If this fails, the
+  /// section is discarded.
   void stop(call_site at = call_site::current());
 
-  /// Discards the section.
+  /// Discards the section. Does nothing if the section has ended already.
   void cancel() noexcept;
 
  private:
-  detail::timing_store* store_;  ///< null when the section has ended
+  detail::timing_store* store_;  ///< null if the section has ended or was discarded
   stream_ref stream_;
-  std::size_t name_;
-  unsigned long long order_;
-  CUevent_st* start_;
+  std::size_t name_;          ///< index of the name in the store
+  unsigned long long order_;  ///< number of the section in the store, in the order of the begins
+  CUevent_st* start_;         ///< recorded by the constructor
   CUctx_st* context_;
   unsigned long long context_id_;
 };

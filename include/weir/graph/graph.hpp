@@ -32,11 +32,13 @@ namespace detail {
 /// object.run(object) is called before this function throws.
 WEIR_EXPORT void keep_in_graph(CUgraph_st* graph, deferred_task& object, call_site at);
 
-/// Returns the context in which the graph is instantiated; null if it is not known.
+/// Returns the context in which instantiate() instantiates the graph; null for the current context.
 [[nodiscard]] CUctx_st* instantiate_context_of(const graph& captured) noexcept;
-/// Closes the owner and returns its handle; the library becomes responsible for the graph.
+/// Closes `owner` and returns the handle, without destroying the graph. The caller takes over the
+/// ownership.
 CUgraph_st* detach_graph(graph& owner) noexcept;
 
+/// Moves or copies `owner` to the heap and transfers it to the graph.
 template <class Owner>
 void keep_owner(CUgraph_st* graph, Owner&& owner, call_site at) {
   using owner_type = std::decay_t<Owner>;
@@ -85,10 +87,10 @@ enum class dot_detail : unsigned {
 
 /// Options of graph_ref::instantiate().
 struct instantiate_options {
-  /// Frees memory that the previous launch allocated and nothing freed, before each launch. Without
-  /// this option such a launch fails.
+  /// Before each launch, frees the memory that the previous launch allocated and that is not freed
+  /// yet. Without this option, a launch fails while such memory exists.
   bool auto_free_on_launch = false;
-  /// Allows launches from device code, too. The graph may hold only kernels, copies, fills and
+  /// Also allows launches from device code. The graph may hold only kernels, copies, fills and
   /// child graphs, all of one device. Cannot be combined with auto_free_on_launch.
   bool device_launch = false;
   /// Runs nodes with their own priorities instead of the priority of the launching stream.
@@ -153,13 +155,13 @@ class WEIR_EXPORT graph_ref {
   /// semaphore_wait_parameters, or one of if_, if_else_, while_ and switch_parameters. Each has a
   /// header of its kind; graph_nodes.hpp includes all. The graph keeps the owners that `parameters`
   /// holds.
-  /// Copies, fills and waits run in the context of their memory. If that is not known, they run in
-  /// the current context, or else in the primary context of device 0.
+  /// Copies, fills and waits run in the context of their memory. If weir does not know that
+  /// context, they run in the current context, or else in the primary context of device 0.
   ///
   /// Throws: `invalid_value` if `dependencies` names a node of another graph, or a node twice. If
   /// the call throws, nothing was added.
-  /// In a capture: allowed on the graph being captured. Operations captured later do not depend on
-  /// the new node.
+  /// In a capture: allowed on the graph being captured. Operations that are captured after this
+  /// call do not depend on the new node.
   /// Driver: cuGraphAddNode; for owners also cuUserObjectCreate and cuGraphRetainUserObject.
   template <detail::node_parameters Parameters>
   typename Parameters::node_type add(const Parameters& parameters,
@@ -169,14 +171,14 @@ class WEIR_EXPORT graph_ref {
     return typename Parameters::node_type{detail::known_kind{}, graph_node{added, handle_}};
   }
 
-  /// Returns a node that comes after all of `nodes`: the node itself if there is one, else a new
-  /// empty node.
+  /// Returns a node that comes after all of `nodes`. If `nodes` has a single node, returns that
+  /// node; otherwise adds an empty node.
   ///
   /// Driver: cuGraphAddNode.
   graph_node join(dependency_list nodes, call_site at = call_site::current()) const;
 
-  /// Removes a node together with its edges, and releases the owners it kept. Afterwards `node`
-  /// names nothing. Executables do not change.
+  /// Removes a node together with its edges, and releases the owners it kept. Do not use `node`
+  /// afterwards. Existing executables do not change.
   ///
   /// Throws: `illegal_state` if the graph is being captured, or if a capture records into a child
   /// graph or a body of the node. `not_supported` if the graph has allocation or free nodes.
@@ -220,11 +222,12 @@ class WEIR_EXPORT graph_ref {
   void remove_dependencies(std::span<const graph_edge> edges,
                            call_site at = call_site::current()) const;
 
-  /// Names a node, to find it again and for messages and drawings. A later name replaces an earlier
-  /// one; an empty name removes it. Several nodes may have equal tags.
+  /// Gives a node a name (its tag), which find() looks up and which messages and drawings show. A
+  /// new tag replaces the previous one; an empty name removes it. Several nodes may have equal
+  /// tags.
   /// Node handles do not survive copying a graph, but tags do: clone(), child_graph_parameters and
-  /// instantiate() copy them. A tag ends with its node or its graph. If the graph is destroyed
-  /// directly through the driver, its tags end with its last clone or executable.
+  /// instantiate() copy them. A tag is removed with its node or its graph. If the graph is
+  /// destroyed directly through the driver, its tags are removed with its last clone or executable.
   ///
   /// Throws: `invalid_value` if the node belongs to another graph or was removed. A node that was
   /// added through weir and removed directly through the driver is not detected.
@@ -239,14 +242,14 @@ class WEIR_EXPORT graph_ref {
   /// Throws: `invalid_value` if several nodes have this tag.
   [[nodiscard]] graph_node find(std::string_view tag, call_site at = call_site::current()) const;
 
-  /// Creates an executable from the present state of the graph. It is independent of the graph:
-  /// later changes do not affect it, and the graph may be destroyed.
+  /// Creates an executable from the present state of the graph. The executable is independent of
+  /// the graph: later changes of the graph do not affect it, and the graph may be destroyed.
   /// The executable belongs to the current context, or else to the primary context of device 0.
   /// Instantiate once and launch often. Include weir/graph/graph_exec.hpp.
   ///
-  /// Throws: with the reason and the node in the text, for a cycle, a condition that no node uses,
-  /// or a device launch of a graph with host operations. `illegal_state` if the graph or a part of
-  /// it is being captured.
+  /// Throws: the driver's error for a cycle, a condition that no node uses, or the option
+  /// device_launch for a graph with host operations. The text has the reason and the node. Throws
+  /// `illegal_state` if the graph, or a child graph or conditional body in it, is being captured.
   /// In a capture: allowed while another graph is being captured.
   /// Cost: some microseconds per node.
   /// Driver: cuGraphInstantiateWithParams.
@@ -257,8 +260,8 @@ class WEIR_EXPORT graph_ref {
   /// The owner stays alive until the graph, its clones and all their executables are destroyed and
   /// their launches have finished.
   /// The destructor of `owner` runs once after that, on a thread where CUDA calls are allowed.
-  /// drain_deferred() cannot wait for launches. If the graph cannot take the owner, this call
-  /// destroys it.
+  /// drain_deferred() waits for no launches, so it may return before that destructor runs. If the
+  /// graph cannot take the owner, this call destroys it.
   ///
   /// Driver: cuUserObjectCreate, cuGraphRetainUserObject.
   template <class Owner>
@@ -266,12 +269,13 @@ class WEIR_EXPORT graph_ref {
     detail::keep_owner(handle_, std::forward<Owner>(owner), at);
   }
 
-  /// Returns the driver's description of the graph in the DOT language, with what weir knows about
-  /// nodes as their attributes: `weir_tag`, `weir_call_site` ("main.cpp:12", for nodes added
-  /// through weir) and `weir_event`, the name of an event. Leaves no file behind.
+  /// Returns the driver's description of the graph in the DOT language. weir adds attributes to the
+  /// nodes: `weir_tag`, `weir_call_site` ("main.cpp:12", for nodes added through weir) and
+  /// `weir_event`, the name of an event. Leaves no file behind.
   /// The program `weir graph FILE.dot -o FILE.svg` makes a readable drawing of it.
   ///
-  /// Driver: cuGraphDebugDotPrint; once more for a graph with such attributes, to find their nodes.
+  /// Driver: cuGraphDebugDotPrint; a second call for a graph with such attributes, to find the
+  /// nodes that have them.
   [[nodiscard]] std::string dot(dot_detail details = dot_detail::names,
                                 call_site at = call_site::current()) const;
   /// Writes the description that dot() returns to a file, completely or not at all. A target that
@@ -287,13 +291,13 @@ class WEIR_EXPORT graph_ref {
   [[nodiscard]] constexpr CUgraph_st* get() const noexcept { return handle_; }
   /// Converts to the driver's handle (CUgraph, cudaGraph_t).
   constexpr operator CUgraph_st*() const noexcept { return handle_; }
-  /// Returns true if both refer to one graph.
+  /// Returns true if both have one handle.
   friend constexpr bool operator==(graph_ref a, graph_ref b) noexcept {
     return a.handle_ == b.handle_;
   }
 
  protected:
-  /// Replaces the handle and returns the previous one. Called by the owner.
+  /// Replaces the handle and returns the previous one. Only the owner, class graph, calls it.
   CUgraph_st* exchange_handle(CUgraph_st* replacement) noexcept {
     return std::exchange(handle_, replacement);
   }
@@ -323,12 +327,13 @@ class WEIR_EXPORT graph : public graph_ref {
   /// Driver: cuGraphCreate.
   explicit graph(call_site at = call_site::current());
 
-  /// Takes ownership of a graph of the driver. It is instantiated in the current context, or else
-  /// in the primary context of device 0.
+  /// Takes ownership of a graph that was created directly through the driver. instantiate() uses
+  /// the current context, or else the primary context of device 0.
   ///
   /// Throws: `invalid_handle` if `handle` is null.
   [[nodiscard]] static graph adopt(CUgraph_st* handle, call_site at = call_site::current());
-  /// Takes ownership of a graph of the driver. It is instantiated in `context`.
+  /// Takes ownership of a graph that was created directly through the driver. instantiate() uses
+  /// `context`.
   ///
   /// Throws: `invalid_handle` if `handle` is null; `closed` if `context` is closed.
   [[nodiscard]] static graph adopt(CUgraph_st* handle, context_ref context,
@@ -382,7 +387,9 @@ class WEIR_EXPORT graph : public graph_ref {
   friend CUgraph_st* detail::detach_graph(graph& owner) noexcept;
   graph(CUgraph_st* handle, CUctx_st* context) noexcept : graph_ref{handle}, context_{context} {}
 
-  CUctx_st* context_ = nullptr;  ///< where it was captured; null if not known
+  /// The context of the stream from which the graph was captured, or that was given to adopt().
+  /// Null if there is none: instantiate() then uses the current context.
+  CUctx_st* context_ = nullptr;
 };
 
 static_assert(!std::is_copy_constructible_v<graph> && !std::is_constructible_v<graph, graph_ref> &&

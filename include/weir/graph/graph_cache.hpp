@@ -30,20 +30,21 @@ class keep_until_idle;
 template <class Body>
 concept cached_body = std::is_invocable_v<Body, cache_scope&> || std::is_invocable_v<Body>;
 
-/// The operations of a key's type.
+/// The type-erased operations of a key's type. `copy` returns a copy on the heap, which `destroy`
+/// deletes.
 struct cache_key_type {
   bool (*equal)(const void* a, const void* b);
   void* (*copy)(const void* key);
   void (*destroy)(void* copy) noexcept;
 };
-/// A key without its type: its hash, its address, and the operations of its type.
+/// A type-erased key: its hash, its address, and the operations of its type.
 struct cache_key {
   std::size_t hash;
   const void* value;
   const cache_key_type* type;
 };
 
-/// A body without its type.
+/// A type-erased body: call(function, scope) calls it.
 struct cache_body {
   void* function;
   void (*call)(void* function, cache_scope& scope);
@@ -61,17 +62,20 @@ struct key_equal {
 
 /// Says how graph_cache::run() ran a body.
 enum class cache_use : unsigned char {
-  replayed,        ///< not called: its graph was launched
-  captured,        ///< called in a capture; the graph was instantiated and launched
-  updated,         ///< like captured, but the existing executable was updated
-  reinstantiated,  ///< like captured; the existing executable could not be updated, so replaced
-  /// Called with the stream itself: its operations were queued like any others.
+  replayed,  ///< not called: the existing executable was launched
+  captured,  ///< called in a capture; the graph was instantiated and launched
+  updated,   ///< called in a capture; the existing executable was updated and launched
+  /// Called in a capture. The existing executable could not be updated, or another thread was
+  /// launching it.
+  /// A new executable replaced it and was launched.
+  reinstantiated,
+  /// Called outside a capture: its operations were queued in the stream directly.
   eager,
-  recorded,  ///< called in a capture that was already open; the work is a part of that capture
+  recorded,  ///< called while the stream was capturing; the work became a part of that capture
 };
 
-/// Counts of each kind of use, and of other events. `eager` also counts uses that followed an
-/// invalidated capture.
+/// Counts of each cache_use, and of other events. `eager` includes the uses whose capture or
+/// instantiation failed first; `failed` counts these, too.
 struct graph_cache_counts {
   unsigned long long replayed = 0;
   unsigned long long captured = 0;
@@ -80,14 +84,14 @@ struct graph_cache_counts {
   unsigned long long eager = 0;
   unsigned long long recorded = 0;
   unsigned long long failed = 0;   ///< failed attempts to make an executable
-  unsigned long long evicted = 0;  ///< keys that were removed to make room
-  std::size_t size = 0;            ///< keys in the cache now, counted once per context
+  unsigned long long evicted = 0;  ///< keys that were removed because the cache was full
+  std::size_t size = 0;            ///< keys in the cache now; a key counts once for each context
 };
 
 /// Options of a graph_cache.
 struct graph_cache_options {
-  /// The largest number of keys, counted once per context; at least 1. The least recently used key
-  /// makes room for a new one.
+  /// The largest number of keys in the cache; at least 1. A key counts once for each context in
+  /// which it is used. If the cache is full, a new key replaces the least recently used one.
   std::size_t capacity = 128;
   /// Options of every capture.
   capture_options capture = {};
@@ -108,13 +112,13 @@ class WEIR_EXPORT cache_scope {
   /// Converts to the stream in which the body queues its work.
   operator stream_ref() const noexcept { return stream_; }
 
-  /// Returns true if the work is recorded, by the cache or by an open capture. Returns false if it
-  /// is queued directly.
+  /// Returns true if the body's work is recorded, by the cache or by a capture that was open
+  /// before. Returns false if it is queued in the stream directly.
   [[nodiscard]] bool capturing() const noexcept { return uses_ == nullptr; }
 
-  /// Keeps `owner` alive while the work may need it. For recorded work it is kept like
-  /// graph_ref::keep() does. For work that is queued directly, it is kept until all work that is in
-  /// the stream at the end of the body is done.
+  /// Keeps `owner` alive while the body's work may need it. If the work is recorded, `owner` is
+  /// kept as by graph_ref::keep(). If the work is queued directly, `owner` is kept until all work
+  /// that is in the stream at the end of the body is done.
   /// The destructor of `owner` runs on a thread where CUDA calls are allowed. Pass a copy (such as
   /// of a shared_ptr), since the body may be called again. If the owner cannot be kept, this call
   /// destroys it.
@@ -132,14 +136,16 @@ class WEIR_EXPORT cache_scope {
   void keep_share(detail::keep_alive_ref owner, call_site at);
 
   stream_ref stream_;
-  /// The graph being captured. Null if uses_ is not null, or if the graph must be queried.
+  /// The graph that the cache is capturing. Null if the work is queued directly, or if another
+  /// capture records it; keep() then queries the driver for the graph of that capture.
   graph_ref graph_;
-  detail::keep_until_idle* uses_;  ///< null if the work is recorded
+  /// Keeps owners until the work that was queued directly is done. Null if the work is recorded.
+  detail::keep_until_idle* uses_;
 };
 
 namespace detail {
 
-/// The part of a cache that does not depend on the type of its keys.
+/// The members of graph_cache that do not depend on the type of the keys.
 class WEIR_EXPORT graph_cache_base {
  public:
   graph_cache_base(const graph_cache_options& options, call_site at);
@@ -167,20 +173,21 @@ class WEIR_EXPORT graph_cache_base {
 
 }  // namespace detail
 
-/// A cache of executables for bodies of work, found by keys. The first use of a key captures its
-/// body and launches the graph. Later uses launch the graph without calling the body.
+/// A cache of executable graphs, found by keys. A body is a callable that queues work. The first
+/// use of a key captures the body into a graph and launches the graph. Later uses launch the graph
+/// without calling the body.
 ///
 ///   weir::graph_cache<int> steps;
 ///   for (int size : sizes) steps.run(s, size, [&](weir::stream_ref in) { queue_step(in, size); });
 ///
 /// A body must have one effect, whether it is recorded, replayed, or run directly. It queues all
-/// its work in the stream that it receives, and in streams that fork from it and join it again. It
-/// may be called twice in one use. Its host code runs when it is called, not when its graph is
-/// launched.
-/// A key belongs to a context: on streams of another context it has another executable.
-/// Launches of one executable run one after the other, on any streams. Uses that run directly, or
-/// whose executable was replaced, may overlap with earlier uses on other streams. If they must not
-/// overlap, order the streams; if they should overlap, make the stream a part of the key.
+/// its work in the stream that it receives, and in streams that fork from that stream and join it
+/// again. It may be called twice in one use. Its host code runs when it is called, not when its
+/// graph is launched.
+/// A key has a separate executable in each context in which it is used.
+/// Launches of one executable run one after the other, on any streams. A use that runs directly, or
+/// that launches a new executable, may overlap with earlier uses on other streams. To prevent
+/// overlap, order the streams. To allow overlap always, make the stream a part of the key.
 ///
 /// Thread safety: all members may be called from any thread. Bodies and driver calls run without
 /// the cache's lock; Equal runs under it. While one thread instantiates the executable of a key,
@@ -198,24 +205,28 @@ class graph_cache {
   /// Destroys the executables and never blocks. Queued launches run to their end.
   ~graph_cache() = default;
 
-  /// Queues the work of body(scope), body(stream) or body() once, and says how. For bodies that do
-  /// not change, or for which invalidate() is called.
+  /// Queues the work of body(scope), body(stream) or body() once, and returns how it was queued.
+  /// Use it for bodies that do not change, or call invalidate() after a change.
   ///
   /// If the stream already captures, the body is called and its work becomes a part of that
-  /// capture. A capture that was started directly through the driver, on a stream that weir owns,
-  /// is not detected by a replay; the driver's error is reported.
-  /// If the graph cannot be captured or instantiated, the body is called again with the stream
-  /// itself. This happens if weir or the driver refuses an operation in a capture, if the capture
-  /// is invalidated, or if it cannot be instantiated. last_failure() says why. A failed key is
-  /// tried again at the 2nd use after the failure, then at the 3rd, 5th, 9th and so on, and finally
-  /// at every 1025th. It is tried immediately if `version` differs or after invalidate().
-  /// The legacy default stream cannot capture. There the body is called with the stream itself if
-  /// the key has no executable.
+  /// capture. There is one exception: a capture that was started directly through the driver, on a
+  /// stream that weir owns. If the key has an executable, run() does not detect such a capture, and
+  /// throws the driver's error of the launch.
+  /// If the body cannot be captured or the graph cannot be instantiated, the body is called again,
+  /// outside a capture. This happens if weir or the driver refuses an operation in a capture, if
+  /// the capture is invalidated, or if the instantiation fails. last_failure() returns the error.
+  /// After a failure, the next use of the key runs the body directly, and the use after that
+  /// captures again. Each further failure doubles the number of uses that run directly before the
+  /// next capture, up to 1024. A use captures at once if its `version` differs from the version
+  /// that failed, or if invalidate() was called.
+  /// The legacy default stream cannot capture. If the key has no executable, the body is then
+  /// called outside a capture.
   ///
-  /// Throws: what the body throws in a capture, unless it is a refusal as above;
-  /// `stream_capture_unjoined`, naming the streams that the body did not join. After these and
-  /// std::bad_alloc, nothing is queued or cached. Also throws the error of the launch. If a body
-  /// throws that runs directly, the work it has queued stays queued.
+  /// Throws: what the body throws in the cache's capture, unless it is the refusal of an operation
+  /// in a capture. Throws `stream_capture_unjoined`, naming the streams that the body did not join.
+  /// After these errors and std::bad_alloc, nothing is queued or cached. Throws the error of the
+  /// launch. If a body that runs directly throws, run() throws that exception, and the work that
+  /// the body has queued stays queued.
   /// In a host function: throws `not_permitted`.
   /// Driver: cuGraphLaunch; without an executable as capture(), graph_ref::instantiate() and
   /// graph_exec::update().
@@ -224,9 +235,9 @@ class graph_cache {
                 call_site at = call_site::current()) {
     return run(stream, key, 0, std::forward<Body>(body), at);
   }
-  /// Like run() without a version, for bodies that change: `version` identifies the body. If it is
-  /// not the version of the executable, the body is captured again, and the executable is updated
-  /// or replaced.
+  /// Like run() without a version, for bodies that change: `version` identifies the body. If it
+  /// differs from the version from which the executable was captured, the body is captured again,
+  /// and the executable is updated or replaced.
   template <detail::cached_body Body>
   cache_use run(stream_ref stream, const Key& key, unsigned long long version, Body&& body,
                 call_site at = call_site::current()) {
@@ -243,10 +254,10 @@ class graph_cache {
                      {const_cast<void*>(static_cast<const void*>(&body)), call}, at);
   }
 
-  /// States that the body of this key has changed. Its next use captures it again, in every
-  /// context. Does nothing if the cache lacks the key.
+  /// States that the body of this key has changed. In every context, the next use of the key
+  /// captures the body again. Does nothing if the cache lacks the key.
   void invalidate(const Key& key) { base_.invalidate(erase_type(key)); }
-  /// Removes the key. Queued launches run to their end.
+  /// Removes the key, in all contexts. Queued launches run to their end.
   ///
   /// In a capture: allowed.
   void erase(const Key& key) { base_.erase(erase_type(key)); }
@@ -255,7 +266,7 @@ class graph_cache {
   /// In a capture: allowed.
   void clear() noexcept { base_.clear(); }
 
-  /// Returns the counts at some moment during the call. No driver call.
+  /// Returns the counts, all of one moment during the call. No driver call.
   [[nodiscard]] graph_cache_counts counts() const noexcept { return base_.counts(); }
   /// Returns the error of the last failed attempt to make an executable; empty if all succeeded.
   [[nodiscard]] std::optional<error> last_failure() const { return base_.last_failure(); }

@@ -37,9 +37,9 @@ enum class update_reason : unsigned {
 /// The result of graph_exec::update(). Converts to true if the executable now does what the graph
 /// describes.
 struct graph_update {
-  /// The reason for which the update failed; none if it succeeded.
+  /// Why the update failed; update_reason::none if it succeeded.
   update_reason reason = update_reason::none;
-  /// The node of the new graph that does not fit; null if several nodes are the cause.
+  /// The node of the new graph that prevents the update; null if no single node does.
   graph_node node;
   /// The node from which the offending edge starts; null if no edge is the cause.
   graph_node edge_source;
@@ -54,8 +54,9 @@ class graph_exec;
 
 namespace detail {
 
-/// Transaction for graph_exec::set(): reserves room for the new owners; commit() replaces the
-/// node's old owners with them.
+/// A transaction of graph_exec::set(). The constructor stores the new owners of the node. commit()
+/// replaces the node's previous owners by them, after the driver has accepted the parameters.
+/// Without commit(), the destructor drops the new owners.
 class WEIR_EXPORT node_change {
  public:
   node_change(graph_exec& exec, graph_node node, owner_list owners, call_site at);
@@ -69,7 +70,7 @@ class WEIR_EXPORT node_change {
 
   graph_exec& exec_;
   graph_node node_;
-  bool pushed_ = false;  ///< true if the executable's context was made current for the change
+  bool pushed_ = false;  ///< true if the constructor made the executable's context current
 };
 
 }  // namespace detail
@@ -84,7 +85,7 @@ class WEIR_EXPORT node_change {
 /// need exclusive access.
 class WEIR_EXPORT graph_exec {
  public:
-  /// Takes ownership of an executable of the driver.
+  /// Takes ownership of an executable that was created directly through the driver.
   ///
   /// Throws: `invalid_handle` if `handle` is null.
   [[nodiscard]] static graph_exec adopt(CUgraphExec_st* handle,
@@ -111,7 +112,7 @@ class WEIR_EXPORT graph_exec {
   void launch(stream_ref stream, call_site at = call_site::current()) const;
 
   /// Prepares the device for launches, in the order of the stream, so that the first launch costs
-  /// no more than later ones. Runs no operation of the graph.
+  /// no more than later launches. Runs no operation of the graph.
   ///
   /// In a capture: as launch().
   /// Driver: cuGraphUpload.
@@ -119,8 +120,8 @@ class WEIR_EXPORT graph_exec {
 
   /// Launches the graph and returns the completion of that launch (weir/completion/completion.hpp).
   ///
-  /// Throws: what stream.completion() throws, before anything is queued. If the driver has no event
-  /// to track the end of the launch afterwards, the launch still runs, and the text says so.
+  /// Throws: what stream.completion() throws, before anything is queued. If tracking the end of the
+  /// queued launch fails, this call throws, too, but the launch runs. The error's text says so.
   /// In a capture: as launch().
   /// Driver: cuGraphLaunch, cuStreamIsCapturing, cuEventRecord.
   [[nodiscard]] completion launch_with_completion(stream_ref stream,
@@ -138,17 +139,19 @@ class WEIR_EXPORT graph_exec {
   /// If the update is not possible, the result says why, and the executable stays as it was and can
   /// be launched. After a successful update it keeps alive the owners that `source` keeps alive.
   ///
-  /// Throws: `illegal_state` if `source` is being captured; any error other than a failed match.
+  /// Throws: `illegal_state` if `source` is being captured; the driver's error for any failure
+  /// other than graphs that do not match.
   /// In a capture: allowed while another graph is being captured.
   /// Driver: cuGraphExecUpdate.
   [[nodiscard]] graph_update update(graph_ref source, call_site at = call_site::current());
 
-  /// Like update(), but instantiates `source` with the present options if it cannot update. The
-  /// result says why.
+  /// Like update(), but if the update is not possible, replaces the executable: instantiates
+  /// `source` with the options of this executable. The result then holds the reason why the update
+  /// failed.
   ///
-  /// Throws: as update() and graph_ref::instantiate(); the executable then stays as it was.
-  /// `not_supported` for a graph that allocates or has conditional nodes, since it can have one
-  /// executable at a time. Close this executable first, then instantiate.
+  /// Throws: as update() and graph_ref::instantiate(); the executable then stays as it was. Throws
+  /// `not_supported` for a graph that allocates or has conditional nodes, because such a graph can
+  /// have one executable at a time. Close this executable first, then instantiate.
   /// Driver: cuGraphExecUpdate, cuGraphInstantiateWithParams.
   graph_update update_or_reinstantiate(graph_ref source, call_site at = call_site::current());
 
@@ -156,14 +159,16 @@ class WEIR_EXPORT graph_exec {
   /// Queued launches and the node in its graph do not change.
   /// `node` is a node of the graph from which this executable was instantiated; that graph must
   /// still exist. `parameters` replaces all parameters of the node.
-  /// The owners in `parameters` are kept until no launch can use them: until set() or update()
-  /// replaces them or the executable is destroyed, and earlier launches have finished. Launches
-  /// made directly through the driver (cuGraphLaunch) are not tracked. Owners of a released
-  /// executable are never freed. For a child graph, everything that it keeps alive is kept.
+  /// The executable keeps the owners in `parameters` until set() or update() replaces them or the
+  /// executable is destroyed, and the launches before that have finished. Launches made directly
+  /// through the driver (cuGraphLaunch) are not tracked, so their end is not awaited. Owners of a
+  /// released executable are never freed. The parameters of a child graph also keep every owner
+  /// that the child graph keeps alive.
   ///
-  /// Throws: `invalid_value` for a node of another graph, other kinds of memory, other contexts or
-  /// another shape; `graph_exec_update_failure` for a child graph of another shape. The node then
-  /// stays as it was. Allocation, free and conditional nodes do not compile.
+  /// Throws: `invalid_value` for a node of another graph. Throws `invalid_value` for parameters
+  /// whose kind of memory, context or shape differs from the node's. Throws
+  /// `graph_exec_update_failure` for a child graph of another shape. After an error the node stays
+  /// as it was. The parameters of allocation, free and conditional nodes do not compile.
   /// Driver: cuGraphExecMemsetNodeSetParams, cuGraphExecMemcpyNodeSetParams,
   /// cuGraphExecHostNodeSetParams and so on; for a child graph also cuGraphClone.
   template <detail::node_parameters Parameters>
@@ -175,7 +180,7 @@ class WEIR_EXPORT graph_exec {
     change.commit();
   }
 
-  /// Disables a node in later launches. It then does nothing, but keeps its place in the order and
+  /// Disables a node in later launches. The node then does nothing, but keeps its dependencies and
   /// its parameters, which can still be set. update() leaves it disabled.
   ///
   /// Throws: `invalid_value` unless the node is a kernel, copy or fill.
@@ -223,7 +228,7 @@ class WEIR_EXPORT graph_exec {
   [[nodiscard]] CUgraphExec_st* get() const noexcept { return handle_; }
   /// Converts to the driver's handle (CUgraphExec, cudaGraphExec_t).
   operator CUgraphExec_st*() const noexcept { return handle_; }
-  /// Returns true if both own one executable; two closed objects are equal.
+  /// Returns true if both have one handle. Two closed objects are equal.
   friend bool operator==(const graph_exec& a, const graph_exec& b) noexcept {
     return a.handle_ == b.handle_;
   }
@@ -238,9 +243,11 @@ class WEIR_EXPORT graph_exec {
                          std::optional<stream_ref> upload_in, call_site at);
 
   CUgraphExec_st* handle_;
-  CUctx_st* context_;  ///< where it was instantiated; null if not known
-  unsigned flags_;
-  /// The tags, and the owners that set() keeps. Null while there are neither.
+  /// The context in which weir instantiated the executable; null if not known, as after adopt().
+  CUctx_st* context_;
+  unsigned flags_;  ///< the options of the instantiation (CUgraphInstantiate_flags)
+  /// The tags, the owners that set() keeps, and other state of the executable. Null while there is
+  /// none.
   detail::exec_state* state_ = nullptr;
 };
 

@@ -24,7 +24,8 @@
 namespace weir {
 namespace detail {
 
-/// A node together with the call site of visit().
+/// The first parameter of visit(): a node, and the call site of the visit() call, which a default
+/// argument cannot supply after a parameter pack.
 struct node_with_call_site {
   template <std::convertible_to<graph_node> Node>
   node_with_call_site(const Node& visited, call_site site = call_site::current()) noexcept
@@ -33,6 +34,7 @@ struct node_with_call_site {
   call_site at;
 };
 
+/// Joins function objects into one overload set.
 template <class... Functions>
 struct overloads : Functions... {
   using Functions::operator()...;
@@ -45,9 +47,10 @@ struct overloads : Functions... {
 ///   weir::visit(node,
 ///               [](weir::fill_node n) { ... n.parameters() ... },
 ///               [](weir::copy_node n) { ... },
-///               [](weir::graph_node n) { ... });  // other and newer kinds
+///               [](weir::graph_node n) { ... });  // all other kinds
 ///
-/// There must be a function that accepts a graph_node. All functions must return one type.
+/// One function must accept a graph_node; it gets the nodes of all kinds for which no other
+/// function exists, also of kinds newer than weir. All functions must return one type.
 ///
 /// Driver: cuGraphNodeGetType.
 template <class... Functions>

@@ -18,6 +18,7 @@ namespace weir {
 
 namespace detail {
 
+/// Source of an operation that waits for a completion (stdexec_operation.hpp).
 struct completion_source {
   static constexpr bool may_complete_inline = true;
   using signatures = signatures_of<>;
@@ -31,6 +32,7 @@ struct completion_source {
   call_site at;
 };
 
+/// Source of an operation that waits for a future and takes its value.
 template <class T>
 struct future_source {
   static constexpr bool may_complete_inline = true;
@@ -45,7 +47,9 @@ struct future_source {
   call_site at;
 };
 
-/// All work that is queued in the stream when the operation starts.
+/// Source of an operation that waits for all work that is queued in the stream when the operation
+/// starts. set_value() is never called inside start(), because a scheduler must call it on its own
+/// threads.
 struct stream_source {
   static constexpr bool may_complete_inline = false;
   using signatures = signatures_of<>;
@@ -59,6 +63,7 @@ struct stream_source {
   call_site at;
 };
 
+/// A sender whose operations wait for what `Source` names.
 template <class Source>
 class device_sender {
  public:
@@ -91,9 +96,9 @@ class device_sender {
 ///
 /// It completes with set_error(std::exception_ptr) if co_await of the completion would throw: with
 /// the weir::error of the failed work, or the exception of a host function of the stream. It
-/// completes with set_stopped() if the receiver's stop token requests it; that ends the wait, never
-/// the work. Completion happens on a thread of the reactor, in start() if the work has finished by
-/// then, or inside the stop request. No memory is allocated.
+/// completes with set_stopped() if a stop is requested through the receiver's stop token; that ends
+/// the wait, never the work. The sender completes on a reactor thread, in start() if the work has
+/// finished by then, or inside the stop request. No memory is allocated.
 ///
 ///   stdexec::sync_wait(weir::as_sender(s.completion())
 ///                      | stdexec::then([&] { return sum(x.data()); }));
@@ -107,17 +112,18 @@ class device_sender {
 }
 
 /// Creates a sender from a future, which is moved in. The sender completes with the future's value.
-/// Connect it once, as an rvalue. The future is dropped if the wait is stopped. Otherwise like
-/// as_sender() of a completion.
+/// Connect it once, as an rvalue. If the wait is stopped, the future is destroyed, and its value is
+/// destroyed when the work is done. Otherwise like as_sender() of a completion.
 template <detail::value_type T>
 [[nodiscard]] auto as_sender(future<T>&& awaited, call_site at = call_site::current()) noexcept {
   return detail::device_sender{detail::future_source<T>{std::move(awaited), at}};
 }
 
-/// A scheduler for the order of a stream. schedule() completes when all work that was queued in the
-/// stream before start() has finished. It always completes on a thread of the reactor, which
-/// continuations must not block. It completes with errors and stops as as_sender() does, and with
-/// an error if the stream captures. Borrows the stream. Schedulers are equal if their streams are.
+/// A scheduler that runs continuations in the order of a stream. The sender of schedule() completes
+/// when all work that was queued in the stream before start() has finished. It completes with a
+/// value only on a reactor thread, which continuations must not block. It completes with errors and
+/// stops as as_sender() does, and with an error if the stream captures. Borrows the stream.
+/// Schedulers are equal if their streams are equal.
 ///
 ///   auto rest = stdexec::schedule(weir::stream_scheduler{s})
 ///             | stdexec::then([&] { return sum(x.data()); });
@@ -149,7 +155,8 @@ class stream_scheduler::schedule_sender : public detail::device_sender<detail::s
   using device_sender::device_sender;
 
   struct attributes {
-    /// Applies to values only. Errors and stops may complete elsewhere.
+    /// Says that set_value() is called by this scheduler. set_error() and set_stopped() may be
+    /// called on other threads.
     template <class... Env>
     [[nodiscard]] stream_scheduler query(
         detail::senders::get_completion_scheduler_t<detail::senders::set_value_t>,

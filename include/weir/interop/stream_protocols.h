@@ -4,8 +4,9 @@
    interface, and waits. They are in libweir.
 
    Every function returns 0, one of the driver's results (CUDA_ERROR_*), or one of weir's own codes
-   below. No exception leaves a function. A function that fails does not change its results. An
-   imported stream is borrowed: keep the object that it came from while the stream is used.
+   below. No exception leaves a function. A function that fails does not write to its result
+   pointers. An imported stream is borrowed: keep the object that it came from while the stream is
+   used.
 
    Thread safety: all functions may be called from any thread. */
 #ifndef WEIR_INTEROP_STREAM_PROTOCOLS_H
@@ -16,7 +17,7 @@ extern "C" {
 #endif
 
 /* A stream: CUstream and cudaStream_t. Null and 1 are the legacy default stream, 2 is the
-   per-thread one. */
+   per-thread default stream. */
 typedef struct CUstream_st* weir_stream;
 
 /* weir's own codes. */
@@ -44,23 +45,25 @@ enum weir_protocol_answer {
   WEIR_PROTOCOL_NOT_INTEGERS = 5    /* two elements, at least one of which is not an integer */
 };
 
-/* The result of the method: the version of the protocol, which is 0, and the handle. */
+/* The result of the method __cuda_stream__: the version of the protocol, which is 0, and the
+   stream's handle. */
 struct weir_protocol_stream {
   long long version;
   unsigned long long handle;
 };
 
-/* Converts the answer of a foreign object to a stream. `answer` is one of weir_protocol_answer. For
-   answers other than a pair, `found` is not read and may be null. `type` is the name of the
-   object's type for the message; it may be null. Makes no driver call.
+/* Converts the result of a call of __cuda_stream__ to a stream. `answer` is one of
+   weir_protocol_answer. If it is not WEIR_PROTOCOL_PAIR, `found` is not read and may be null.
+   `type` is the name of the object's type for the message; it may be null. Makes no driver call.
 
    Errors: WEIR_WRONG_TYPE, with a specific message, if the answer is not a pair of integers or the
-   version is not 0; WEIR_CLOSED; WEIR_INVALID_VALUE for an unknown answer. */
+   version is not 0; WEIR_CLOSED for the handle of a closed weir stream; WEIR_INVALID_VALUE for an
+   unknown answer. */
 int weir_stream_from_protocol(int answer, const struct weir_protocol_stream* found,
                               const char* type, weir_stream* stream);
 
-/* Returns what __cuda_stream__ of a binding's own stream class should return: (0, handle), with
-   handle 1 for a null stream. Makes no driver call.
+/* Sets *pair to what __cuda_stream__ of a binding's own stream class should return: (0, handle),
+   with handle 1 for a null stream. Makes no driver call.
 
    Errors: WEIR_CLOSED. */
 int weir_stream_to_protocol(weir_stream stream, struct weir_protocol_stream* pair);
@@ -68,15 +71,17 @@ int weir_stream_to_protocol(weir_stream stream, struct weir_protocol_stream* pai
 /* DLPack: the argument `stream` of __dlpack__, the stream on which the consumer will use the
    data. */
 
-/* Converts the number to the consumer's stream. A null `number` means that none was given: the
-   legacy default stream. For -1 the consumer needs no ordering: *needs_ordering becomes 0 and *stream does
-   not change. Otherwise *needs_ordering becomes 1. Makes no driver call.
+/* Converts the number to the consumer's stream: 1 is the legacy default stream, 2 the per-thread
+   default stream, other positive numbers are handles. A null `number` means that the consumer gave
+   no number: the legacy default stream. For -1 the consumer needs no ordering: *needs_ordering
+   becomes 0 and *stream does not change. Otherwise *needs_ordering becomes 1. Makes no driver call.
 
    Errors: WEIR_INVALID_VALUE for 0, which may mean either default stream, and for numbers below -1;
    WEIR_CLOSED. */
 int weir_stream_from_dlpack(const long long* number, weir_stream* stream, int* needs_ordering);
 
-/* Returns the number for a stream: 1, 2, or the handle. Makes no driver call.
+/* Sets *number to the number of a stream: 1 for the legacy default stream, 2 for the per-thread
+   default stream, else the handle. Makes no driver call.
 
    Errors: WEIR_CLOSED. */
 int weir_stream_to_dlpack(weir_stream stream, long long* number);
@@ -84,20 +89,24 @@ int weir_stream_to_dlpack(weir_stream stream, long long* number);
 /* The CUDA array interface, version 3: its entry `stream`, the stream on which the data is
    produced. */
 
-/* Converts the number to the producer's stream. A null `number` means that none was given: the data
-   is ready, *needs_ordering becomes 0 and *stream does not change. Otherwise *needs_ordering becomes 1, and the
-   consumer's stream has to wait for *stream. Makes no driver call.
+/* Converts the number to the producer's stream: 1 is the legacy default stream, 2 the per-thread
+   default stream, other positive numbers are handles. A null `number` means that the producer gave
+   no number, because the data is ready: *needs_ordering becomes 0 and *stream does not change.
+   Otherwise *needs_ordering becomes 1, and the consumer's stream has to wait for *stream. Makes no
+   driver call.
 
    Errors: WEIR_INVALID_VALUE for 0, which the interface forbids, and for negative numbers;
    WEIR_CLOSED. */
-int weir_stream_from_array_interface(const long long* number, weir_stream* stream, int* needs_ordering);
+int weir_stream_from_array_interface(const long long* number, weir_stream* stream,
+                                     int* needs_ordering);
 
-/* Returns the number to export: 1, 2, or the handle; never 0. Makes no driver call.
+/* Sets *number to the number of a stream, as weir_stream_to_dlpack() does; never to 0. Makes no
+   driver call.
 
    Errors: WEIR_CLOSED. */
 int weir_stream_to_array_interface(weir_stream stream, long long* number);
 
-/* Order. */
+/* Order of work in two streams. */
 
 /* Makes later work of `consumer` wait for all work queued in `producer` so far, also on another
    device. Does not block the host. Does nothing if both are one stream. In a capture of `producer`,
@@ -107,8 +116,8 @@ int weir_stream_to_array_interface(weir_stream stream, long long* number);
    host function. */
 int weir_stream_wait(weir_stream consumer, weir_stream producer);
 
-/* Blocks the calling thread until all work queued so far has finished, for consumers that use the
-   data on the host. The driver refuses it in a capture.
+/* Blocks the calling thread until all work queued in `stream` so far has finished, for consumers
+   that use the data on the host. The driver refuses it in a capture.
 
    Errors: those of cuStreamSynchronize; otherwise as weir_stream_wait. */
 int weir_stream_sync(weir_stream stream);

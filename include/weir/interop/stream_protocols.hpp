@@ -12,14 +12,14 @@
 
 namespace weir {
 
-// These functions convert between numbers and streams. They make no driver call, so they are
-// allowed in captures and in host functions, from any thread. An imported stream is borrowed: keep
-// the object that it came from while the stream is used.
+// The functions of this file convert between numbers and streams. They make no driver call, so they
+// are allowed in captures and in host functions, and on any thread. An imported stream is borrowed:
+// keep the object that it came from while the stream is used.
 
 // The method __cuda_stream__.
 
-/// The result of the method: the version of the protocol, which is 0, and the handle. Handle 0 is
-/// the legacy default stream.
+/// The result of the method __cuda_stream__: the version of the protocol, which is 0, and the
+/// stream's handle. Handle 0 is the legacy default stream.
 struct protocol_stream {
   long long version = 0;
   unsigned long long handle = 0;
@@ -35,8 +35,9 @@ enum class protocol_answer {
   not_integers,    ///< two elements, at least one of which is not an integer
 };
 
-/// Returns the stream of a foreign object. `type` is the name of the object's type for the error's
-/// text; it may be null.
+/// Returns the stream of a foreign object from the result of the binding's call. `found` is read
+/// only if `answer` is `pair`. `type` is the name of the object's type for the error's text; it may
+/// be null.
 ///
 /// Throws: `wrong_type`, with a specific text, if the answer is not a pair of integers or the
 /// version is not 0; `closed` for the handle of a closed weir stream.
@@ -46,41 +47,45 @@ enum class protocol_answer {
                                                           call_site at = call_site::current());
 
 /// Returns what __cuda_stream__ of a binding's own stream class should return. A null stream is
-/// exported as 1, because code compiled for per-thread default streams reads 0 as another stream.
+/// exported as handle 1, the legacy default stream. Code that is compiled for per-thread default
+/// streams would read handle 0 as the per-thread stream.
 ///
-/// Throws: `closed`.
+/// Throws: `closed` for a closed stream.
 [[nodiscard]] WEIR_EXPORT protocol_stream stream_to_protocol(stream_ref s,
                                                              call_site at = call_site::current());
 
 // DLPack: the argument `stream` of __dlpack__, the stream on which the consumer will use the data.
 
 /// Returns the consumer's stream. No number and 1 mean the legacy default stream, 2 the per-thread
-/// one; other positive numbers are handles. Returns nothing for -1: the consumer needs no ordering.
+/// default stream; other positive numbers are handles. Returns an empty optional for -1: the
+/// consumer needs no ordering.
 ///
 /// Throws: `invalid_value` for 0, which may mean either default stream, and for numbers below -1;
 /// `closed`.
 [[nodiscard]] WEIR_EXPORT std::optional<stream_ref> stream_from_dlpack(
     std::optional<long long> number, call_site at = call_site::current());
 
-/// Returns the number for a stream: 1, 2, or the handle.
+/// Returns the number for a stream: 1 for the legacy default stream, 2 for the per-thread default
+/// stream, else the handle.
 ///
-/// Throws: `closed`.
+/// Throws: `closed` for a closed stream.
 [[nodiscard]] WEIR_EXPORT long long stream_to_dlpack(stream_ref s,
                                                      call_site at = call_site::current());
 
 // The CUDA array interface, version 3: its entry `stream`, the stream on which the data is
 // produced.
 
-/// Returns the producer's stream, for which the consumer's stream has to wait: 1, 2, or a handle.
-/// Returns nothing if there is no number: the data is ready.
+/// Returns the producer's stream, for which the consumer's stream has to wait. 1 means the legacy
+/// default stream, 2 the per-thread default stream; other positive numbers are handles. Returns an
+/// empty optional if there is no number: the data is ready.
 ///
 /// Throws: `invalid_value` for 0, which the interface forbids, and for negative numbers; `closed`.
 [[nodiscard]] WEIR_EXPORT std::optional<stream_ref> stream_from_array_interface(
     std::optional<long long> number, call_site at = call_site::current());
 
-/// Returns the number to export: 1, 2, or the handle; never 0.
+/// Returns the number for a stream, as stream_to_dlpack(). Never returns 0.
 ///
-/// Throws: `closed`.
+/// Throws: `closed` for a closed stream.
 [[nodiscard]] WEIR_EXPORT long long stream_to_array_interface(stream_ref s,
                                                               call_site at = call_site::current());
 

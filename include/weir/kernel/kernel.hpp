@@ -36,11 +36,12 @@ struct kernel_attributes {
   int local_bytes = 0;            ///< per thread, for values that do not fit into registers
   int ptx_version = 0;            ///< major * 10 + minor
   int binary_version = 0;         ///< compute capability of the binary code: major * 10 + minor
-  /// Per block; see kernel::set_max_dynamic_shared().
+  /// The limit of dynamic shared memory per block; see kernel::set_max_dynamic_shared().
   int max_dynamic_shared_bytes = 0;
-  int shared_carveout = -1;        ///< percent; -1 is the driver's choice
-  kernel_extent cluster{0, 0, 0};  ///< __cluster_dims__; 0 if the kernel has none
-  bool cluster_size_must_be_set = false;
+  int shared_carveout = -1;               ///< percent; see kernel::set_shared_carveout()
+  kernel_extent cluster{0, 0, 0};         ///< __cluster_dims__; 0 if the kernel has none
+  bool cluster_size_must_be_set = false;  ///< true if each launch has to pass a cluster size
+  /// See kernel::allow_non_portable_clusters().
   bool non_portable_cluster_allowed = false;
 };
 
@@ -48,31 +49,33 @@ struct kernel_attributes {
 /// (CUfunc_cache).
 enum class cache_preference : unsigned { none = 0, shared = 1, l1 = 2, equal = 3 };
 
-/// The block size with the highest occupancy, and the smallest number of blocks that fills the
-/// device with it.
+/// The block size with the highest occupancy, and the smallest number of blocks of that size that
+/// fills the device.
 struct block_suggestion {
-  unsigned threads = 0;
+  unsigned threads = 0;  ///< per block
   unsigned blocks = 0;
 };
 
 namespace detail {
 
-/// The parameter count if the driver does not report it.
+/// The value of kernel_info::parameter_count if the driver does not report parameters (before CUDA
+/// 12.4).
 inline constexpr unsigned unknown_parameter_count = ~0u;
 
 /// The data that a launch reads: the function and its parameters.
 struct kernel_info {
   CUfunc_st* function;
-  unsigned parameter_count;
-  const kernel_parameter* parameters;
+  unsigned parameter_count;            ///< or unknown_parameter_count
+  const kernel_parameter* parameters;  ///< parameter_count elements, if that is known
 };
 
-/// cudaGetFuncBySymbol if the program is linked with the CUDA runtime (shared or static), else
-/// null.
+/// The function cudaGetFuncBySymbol of the CUDA runtime. The symbol is weak: its address is null if
+/// neither the shared nor the static CUDA runtime is linked.
 extern "C" int weir_cuda_get_func_by_symbol(CUfunc_st** function,
                                             const void* symbol) __asm__("cudaGetFuncBySymbol")
     __attribute__((weak));
 
+/// The type of cudaGetFuncBySymbol. Returns a cudaError_t, which is 0 on success.
 using function_by_symbol = int (*)(CUfunc_st** function, const void* symbol);
 
 }  // namespace detail
@@ -85,7 +88,7 @@ using function_by_symbol = int (*)(CUfunc_st** function, const void* symbol);
 ///
 /// In a capture: allowed.
 /// In a host function: throws `not_permitted`.
-/// Thread safety: all members may be called from any thread. Settings apply to all copies.
+/// Thread safety: all members may be called from any thread. The set functions apply to all copies.
 class WEIR_EXPORT kernel {
  public:
   /// Creates an empty kernel.
@@ -102,15 +105,16 @@ class WEIR_EXPORT kernel {
   ~kernel() = default;
 
   /// Creates a kernel from a function of a module that the caller loaded and keeps: a CUfunction or
-  /// a cudaFunction_t. Its context is the current one, or else the primary context of device 0.
+  /// a cudaFunction_t. The kernel belongs to the context that is current at the call, or to the
+  /// primary context of device 0 if none is current.
   ///
   /// Driver: cuFuncGetParamInfo.
   [[nodiscard]] static kernel from_function(CUfunc_st* function,
                                             call_site at = call_site::current());
 
   /// Creates a kernel from a __global__ function that nvcc compiled into this program:
-  /// kernel::from_function(scale<float>). The CUDA runtime loads it for its current device and
-  /// keeps it.
+  /// kernel::from_function(scale<float>). The CUDA runtime loads the function for the runtime's
+  /// current device (cudaGetDevice), and keeps it loaded.
   ///
   /// Throws: `not_supported` in a program without the CUDA runtime, and on the embedded driver,
   /// whose kernels are compiled from source.
@@ -132,15 +136,15 @@ class WEIR_EXPORT kernel {
   /// Driver: cuFuncGetAttribute, once per attribute.
   [[nodiscard]] kernel_attributes attributes(call_site at = call_site::current()) const;
 
-  /// Returns the parameters in the order of their declaration. They are read when the kernel is
-  /// looked up; no driver call.
+  /// Returns the parameters in the order of their declaration. Makes no driver call: they were read
+  /// when the kernel was looked up.
   ///
   /// Throws: `call_requires_newer_driver` on drivers before CUDA 12.4, which do not report
   /// parameters. Arguments of launches are then not checked.
   [[nodiscard]] std::vector<kernel_parameter> parameters(call_site at = call_site::current()) const;
 
-  /// Sets how much dynamic shared memory launches may use per block, in bytes. Needed only if
-  /// static and dynamic shared memory exceed 48 KiB.
+  /// Sets how much dynamic shared memory launches may use per block, in bytes. Needed only if a
+  /// block uses more than 48 KiB of static and dynamic shared memory together.
   ///
   /// Driver: cuFuncSetAttribute.
   void set_max_dynamic_shared(unsigned bytes, call_site at = call_site::current()) const;
@@ -149,13 +153,13 @@ class WEIR_EXPORT kernel {
   ///
   /// Driver: cuFuncSetAttribute.
   void set_shared_carveout(int percent, call_site at = call_site::current()) const;
-  /// Sets the preferred use of a multiprocessor's fast memory. A coarser form of
-  /// set_shared_carveout(), which newer devices ignore.
+  /// Sets the preferred use of a multiprocessor's fast memory. Newer devices ignore this setting;
+  /// use set_shared_carveout() there.
   ///
   /// Driver: cuFuncSetCacheConfig.
   void set_cache(cache_preference preference, call_site at = call_site::current()) const;
-  /// Sets whether clusters may have more than 8 blocks, the size that every device with clusters
-  /// supports.
+  /// Allows or forbids launches with clusters of more than 8 blocks. Every device with clusters
+  /// supports clusters of up to 8 blocks; larger ones work on some devices only.
   ///
   /// Driver: cuFuncSetAttribute.
   void allow_non_portable_clusters(bool allowed, call_site at = call_site::current()) const;
@@ -166,8 +170,9 @@ class WEIR_EXPORT kernel {
   /// Driver: cuOccupancyMaxActiveBlocksPerMultiprocessor.
   [[nodiscard]] unsigned max_active_blocks(unsigned threads, unsigned shared_bytes = 0,
                                            call_site at = call_site::current()) const;
-  /// Returns the largest number of blocks of a cooperative launch, which the whole device can run
-  /// concurrently.
+  /// Returns the largest number of blocks that a cooperative launch can have, since the device must
+  /// run all its blocks concurrently. `threads` is the number of threads per block, `shared_bytes`
+  /// the dynamic shared memory per block.
   ///
   /// Driver: cuOccupancyMaxActiveBlocksPerMultiprocessor.
   [[nodiscard]] unsigned max_cooperative_blocks(unsigned threads, unsigned shared_bytes = 0,
@@ -184,12 +189,12 @@ class WEIR_EXPORT kernel {
   /// Driver: cuOccupancyAvailableDynamicSMemPerBlock.
   [[nodiscard]] std::size_t available_dynamic_shared(unsigned blocks, unsigned threads,
                                                      call_site at = call_site::current()) const;
-  /// Returns the largest number of blocks in a cluster of such a launch.
+  /// Returns the largest number of blocks that a cluster can have in a launch with `config`.
   ///
   /// Driver: cuOccupancyMaxPotentialClusterSize.
   [[nodiscard]] unsigned max_cluster_size(const launch_config& config,
                                           call_site at = call_site::current()) const;
-  /// Returns how many clusters of such a launch the device can run at a time.
+  /// Returns how many clusters of a launch with `config` the device can run at a time.
   ///
   /// Driver: cuOccupancyMaxActiveClusters.
   [[nodiscard]] unsigned max_active_clusters(const launch_config& config,
@@ -210,10 +215,10 @@ class WEIR_EXPORT kernel {
   }
   /// Returns true unless the kernel is empty.
   explicit operator bool() const noexcept { return info_ != nullptr; }
-  /// Returns true if both are one function of the driver.
+  /// Returns true if both have the same driver handle. All empty kernels are equal.
   friend bool operator==(const kernel& a, const kernel& b) noexcept { return a.get() == b.get(); }
 
-  /// Returns the data for a launch. Used by weir's operations.
+  /// Returns the data for a launch; null for an empty kernel. Used by weir's operations.
   [[nodiscard]] const detail::kernel_info* info() const noexcept { return info_; }
   /// Returns the object that keeps the module loaded. Used by weir's operations.
   [[nodiscard]] const detail::keep_alive_ref& owner() const noexcept { return owner_; }
@@ -226,7 +231,7 @@ class WEIR_EXPORT kernel {
                                           call_site at);
 
   const detail::kernel_info* info_ = nullptr;
-  detail::keep_alive_ref owner_;  ///< the module, or what is known of a foreign function
+  detail::keep_alive_ref owner_;  ///< keeps info_, and the module if weir owns it
 };
 
 }  // namespace weir

@@ -19,8 +19,8 @@
 namespace weir {
 namespace detail {
 
-/// The kernel of a launch together with the call site. The call site cannot be a parameter of
-/// launch(), since the arguments come last there.
+/// The kernel of a launch together with the call site. A kernel converts to it implicitly. launch()
+/// cannot take the call site as its last parameter, since the kernel's arguments come last.
 class launched_kernel {
  public:
   launched_kernel(const kernel& target, call_site at = call_site::current()) noexcept
@@ -33,14 +33,17 @@ class launched_kernel {
   call_site at_;
 };
 
-/// The shapes of the arguments of one type of launch, known at compile time.
+/// The sizes, alignments and accesses of the arguments of a launch with these types of arguments,
+/// known at compile time.
 template <class... Arguments>
 struct argument_table {
   static constexpr std::size_t size = sizeof...(Arguments);
+  /// One element for each argument, and an unused one, since an array must not be empty.
   static constexpr argument_shape shapes[size + 1] = {Arguments::shape...,
                                                       {0, 1, memory_access::unknown}};
 
-  /// Returns true if the arguments have the sizes and the alignment of the kernel's parameters.
+  /// Returns true if the kernel has as many parameters as there are arguments, and each argument
+  /// has the size and the alignment of its parameter. Returns false if the parameters are unknown.
   [[nodiscard]] static bool fits(const kernel_info& info) noexcept {
     return info.parameter_count == size &&
            fits_each(info.parameters, std::make_index_sequence<size>{});
@@ -56,33 +59,39 @@ struct argument_table {
   }
 };
 
-/// Arguments as runtime data, for use outside the hot path.
+/// The arguments of a launch in a form without templates, for the functions of weir's library. Each
+/// pointer is to an array of `size` elements.
 struct argument_list {
   std::size_t size;
   const argument_shape* shapes;
   void** values;
-  const region* memory;  ///< the address is null for an argument that is not memory
-  /// The owners that a graph keeps for the launch, moved or shared; none for most arguments.
+  const region* memory;  ///< its address is null for an argument that is not memory
+  /// The arguments themselves, to be passed to `keep`.
   const void* const* arguments;
+  /// Functions that return what a graph has to keep alive for the argument; empty for most.
   keep_alive_ref (*const* keep)(const void* argument);
 };
 
-/// Throws an error that names the argument and the parameter if one does not fit. Accepts every
-/// kernel.
+/// Throws `closed` if the kernel is empty. Throws `invalid_value` if the number of arguments is
+/// wrong, or if an argument does not fit its parameter. Checks no argument if the driver does not
+/// report the kernel's parameters.
 WEIR_EXPORT void check_arguments(const kernel& target, std::size_t count,
                                  const argument_shape* shapes, const char* call, call_site at);
 
-/// Calls the driver directly (direct_call.hpp), for a plain launch whose arguments fit.
+/// Calls the driver directly (direct_call.hpp). The arguments must fit the parameters. Returns
+/// `not_called` for a launch that cannot be made this way, for example one that is not plain
+/// (launch_config::is_plain()).
 WEIR_EXPORT direct_status launch_directly(const kernel_info& target, const launch_config& config,
                                           CUstream_st* stream, void** values);
-/// Handles a failed direct call: throws its error, or makes the whole call if the driver was not
-/// called.
+/// Completes a launch whose direct call returned `answer`, which is not success. Throws the error
+/// of the call. If `answer` is `not_called`, checks the arguments, records the uses of memory and
+/// calls the driver.
 WEIR_EXPORT void launch_slow(stream_ref stream, const launch_config& config,
                              const launched_kernel& launched, const argument_list& arguments,
                              direct_status answer);
 
-/// Creates the argument_list of some arguments. The list is valid while this object and the
-/// arguments are.
+/// Holds the arrays of an argument_list. The list is valid as long as this object and the arguments
+/// exist.
 template <class... Arguments>
 class argument_owners {
  public:
@@ -111,7 +120,8 @@ template <class... Arguments>
   launch_slow(stream, config, launched, owned_arguments.list(values), answer);
 }
 
-/// Returns true if the use of the memory on the stream need not be recorded.
+/// Returns true if the use of the memory on the stream need not be recorded. That is so if the
+/// memory has no owner, belongs to the stream, or has recorded the stream already.
 [[nodiscard]] inline bool is_untracked(const region& memory, stream_ref stream) noexcept {
   return memory.owner == nullptr || memory.owner->is_untracked_on(stream);
 }
@@ -142,23 +152,26 @@ void launch_with(stream_ref stream, const launch_config& config, const launched_
 /// Numbers, pointers and trivially copyable structs are passed by value without conversion, so 2.0
 /// for a float parameter is an error. So is x.size(), which has 8 bytes, for an int parameter.
 /// Memory is passed as a buffer, a span of device-accessible memory, a module_variable, or one of
-/// these in in(), out() or inout() (launch_argument.hpp); the kernel receives the address. Host
-/// memory does not compile. Memory must live until the launch is done. A buffer ensures that
-/// itself. A span does not, even if it is a part of a buffer.
+/// these in in(), out() or inout() (launch_argument.hpp); the kernel receives the address. A
+/// container in host memory, such as std::vector, does not compile. Memory must live until the
+/// launch is done. Outside a capture, a buffer ensures that itself: it is freed only after the
+/// launch. A span does not, even if it is a part of a buffer.
 /// An error names the line of this call. A wrapper passes the call site of its caller with the
 /// kernel: launch(s, config, {k, at}, x).
 ///
 /// Throws: before the driver is called, `invalid_value` for a wrong number of arguments, and for an
-/// argument of another size or alignment than its parameter. The text names the parameter, what it
-/// takes and what was given. From the driver, `invalid_value` for too many threads or too much
-/// shared memory, and `launch_out_of_resources` for too many registers. A failure inside the kernel
-/// is reported by the next call that checks the stream.
+/// argument of another size or alignment than its parameter. The text names the parameter, the size
+/// that it takes and the size that was given. The driver reports `invalid_value` for too many
+/// threads or too much shared memory, and `launch_out_of_resources` for too many registers. A
+/// failure inside the kernel is reported by the next call that checks the stream.
 /// In a capture: allowed; the launch becomes a node. If the capture was begun through weir, the
-/// graph keeps the kernel's module, temporary buffers and shared pointers among the arguments.
-/// Other memory must live until no launch of the graph uses it; graph_ref::keep() gives an owner to
-/// the graph. A buffer allocated in the capture must be passed as an lvalue, so that its end adds a
-/// free node. A grid, block or shared memory size that the kernel cannot have is then refused
-/// before the driver is called, and the capture stays valid.
+/// graph keeps alive the kernel's module, and temporary buffers and shared pointers among the
+/// arguments. Other memory must live until no launch of the graph uses it; graph_ref::keep() gives
+/// an owner to the graph. A buffer that was allocated in the capture must be passed as an lvalue,
+/// not as a temporary: its destructor has to add the free node before the capture ends. In a
+/// capture begun through weir, the launch checks the grid, the block and the shared memory size
+/// before it calls the driver. If the kernel cannot have them, the launch throws and the capture
+/// stays valid.
 /// In a host function: throws `not_permitted`.
 /// Cost: one driver call and no allocation.
 /// Driver: cuLaunchKernel; cuLaunchKernelEx if the configuration needs it.

@@ -21,24 +21,26 @@ enum class memory_access : unsigned char { unknown = 0, read = 1, write = 2, rea
 
 namespace detail {
 
-/// Memory that kernels can access and whose address is the argument: weir's buffers, spans,
-/// module_variables.
+/// An argument whose address is passed to the kernel: weir's buffers, spans and module_variables.
 template <class R>
 concept device_range = memory_range<R> &&
     (tracked_range<R> || std::ranges::enable_borrowed_range<std::remove_cv_t<R>>);
 
-/// The properties of an argument that are known at compile time. Each type of launch has a table of
-/// these, for checks before the launch and for ordering accesses.
+/// The properties of an argument that are known at compile time. argument_table holds them for all
+/// arguments of a launch.
 struct argument_shape {
   unsigned size;
   unsigned alignment;
   memory_access access;  ///< unknown for values and for plain pointers
 };
 
-// Each kind of argument provides shape, value() (the bytes that the driver copies), region() (the
-// memory whose use is recorded) and keep() (the owner that a graph keeps).
+// value_argument, address_argument and owned_argument have these members:
+// - shape
+// - value(): the address of the bytes that the driver copies
+// - region(): the memory whose use is recorded; its address is null for a value
+// - keep(): the owner that a graph has to keep alive; empty if there is none
 
-/// A value, passed by its own bytes.
+/// A number, a pointer or a struct, whose bytes are passed to the kernel.
 template <class T>
 class value_argument {
   static_assert(std::is_trivially_copyable_v<T>,
@@ -64,7 +66,7 @@ class value_argument {
   const T* value_;
 };
 
-/// An address.
+/// Memory whose address is passed to the kernel.
 template <memory_access Access>
 class address_argument {
  public:
@@ -79,8 +81,9 @@ class address_argument {
   detail::region region_;
 };
 
-/// An address together with an owner that the graph keeps if the launch is captured: a temporary
-/// buffer or a shared pointer.
+/// Memory whose address is passed to the kernel, together with its owner: a temporary buffer or a
+/// shared pointer. If the launch is captured, the graph keeps the owner, which is moved or copied
+/// into it.
 template <memory_access Access, class Owner>
 class owned_argument : public address_argument<Access> {
  public:
@@ -103,6 +106,7 @@ template <class Range>
 inline constexpr memory_access default_access =
     std::is_const_v<element_of<Range>> ? memory_access::read : memory_access::read_write;
 
+/// Creates the argument for a buffer, a span, a module_variable, or a shared pointer to one.
 template <memory_access Access, class Range>
 [[nodiscard]] auto argument_of_range(Range&& range, [[maybe_unused]] call_site at) {
   using unreferenced = std::remove_reference_t<Range>;
@@ -124,7 +128,8 @@ template <memory_access Access, class Range>
   }
 }
 
-/// A range together with the access that the kernel makes.
+/// What in(), out() and inout() return for a buffer, a span, a module_variable, or a shared pointer
+/// to one. Refers to the range, so it must be used in the expression that creates it.
 template <memory_access Access, class Range>
 class declared_range {
   static_assert(Access == memory_access::read ||
@@ -141,7 +146,7 @@ class declared_range {
   std::remove_reference_t<Range>* range_;
 };
 
-/// An address with a number of elements, together with the access that the kernel makes.
+/// What in(), out() and inout() return for an address and a number of elements.
 template <memory_access Access, class T>
 class declared_pointer {
  public:
@@ -157,6 +162,7 @@ class declared_pointer {
   std::size_t count_;
 };
 
+/// True for the types that in(), out() and inout() return.
 template <class T>
 inline constexpr bool is_declared = false;
 template <memory_access Access, class Range>
@@ -164,6 +170,7 @@ inline constexpr bool is_declared<declared_range<Access, Range>> = true;
 template <memory_access Access, class T>
 inline constexpr bool is_declared<declared_pointer<Access, T>> = true;
 
+/// Converts an argument of launch() to a value_argument, an address_argument or an owned_argument.
 template <class Argument>
 [[nodiscard]] auto argument_from(Argument&& argument, [[maybe_unused]] call_site at) {
   using unreferenced = std::remove_reference_t<Argument>;
@@ -171,7 +178,7 @@ template <class Argument>
     return argument.argument(at);
   } else if constexpr (std::is_null_pointer_v<unreferenced>) {
     return address_argument<memory_access::unknown>{
-        detail::region{nullptr, 0, nullptr}};  // may be null
+        detail::region{nullptr, 0, nullptr}};  // nullptr is passed as a null address
   } else if constexpr (device_range<unreferenced>) {
     return argument_of_range<default_access<unreferenced>>(std::forward<Argument>(argument), at);
   } else if constexpr (shared_pointer<std::remove_cv_t<unreferenced>>) {
@@ -190,37 +197,40 @@ using argument_for = decltype(argument_from(std::declval<Argument>(), call_site{
 /// Marks a buffer, span, module_variable or shared pointer to one as memory that the kernel only
 /// reads.
 ///
-/// Without in(), out() or inout(), a buffer is read and written, and a const buffer or a span of
-/// const elements is read. The access through a plain pointer is unknown. Marking costs nothing.
-/// A temporary buffer is freed after the launch, in stream order. In a capture the graph takes it
-/// over. Copies of shared pointers are treated alike.
+/// Without in(), out() or inout(), weir assumes that the kernel reads and writes a buffer, and only
+/// reads a const buffer or a span of const elements. The access through a plain pointer is unknown.
+/// Marking costs nothing.
+///
+/// A temporary buffer is freed after the launch, in stream order. In a capture begun through weir,
+/// the graph takes over the temporary buffer. The graph also keeps a copy of a shared pointer.
 template <class Range>
 [[nodiscard]] constexpr auto in(Range&& range) noexcept {
   return detail::declared_range<memory_access::read, Range>{static_cast<Range&&>(range)};
 }
 /// Marks a buffer, span, module_variable or shared pointer to one as memory that the kernel writes
-/// without reading its previous contents. See in().
+/// without reading its previous contents. in() describes how the memory is kept alive.
 template <class Range>
 [[nodiscard]] constexpr auto out(Range&& range) noexcept {
   return detail::declared_range<memory_access::write, Range>{static_cast<Range&&>(range)};
 }
 /// Marks a buffer, span, module_variable or shared pointer to one as memory that the kernel reads
-/// and writes. See in().
+/// and writes. in() describes how the memory is kept alive.
 template <class Range>
 [[nodiscard]] constexpr auto inout(Range&& range) noexcept {
   return detail::declared_range<memory_access::read_write, Range>{static_cast<Range&&>(range)};
 }
-/// Passes an address of `count` elements that the kernel only reads.
+/// Passes `address`, at which there are `count` elements that the kernel only reads.
 template <class T>
 [[nodiscard]] constexpr auto in(const T* address, std::size_t count) noexcept {
   return detail::declared_pointer<memory_access::read, const T>{address, count};
 }
-/// Passes an address of `count` elements that the kernel writes without reading them.
+/// Passes `address`, at which there are `count` elements that the kernel writes without reading
+/// them.
 template <class T>
 [[nodiscard]] constexpr auto out(T* address, std::size_t count) noexcept {
   return detail::declared_pointer<memory_access::write, T>{address, count};
 }
-/// Passes an address of `count` elements that the kernel reads and writes.
+/// Passes `address`, at which there are `count` elements that the kernel reads and writes.
 template <class T>
 [[nodiscard]] constexpr auto inout(T* address, std::size_t count) noexcept {
   return detail::declared_pointer<memory_access::read_write, T>{address, count};

@@ -25,23 +25,24 @@ struct launch_config {
   /// kernel::set_max_dynamic_shared().
   unsigned shared_bytes = 0;
 
-  /// Blocks per cluster; the grid must be a multiple of it. 0 in all directions means the kernel's
-  /// own setting (__cluster_dims__), or no clusters. Zero in only some directions throws
-  /// `invalid_value`. Needs compute capability 9.0.
+  /// Blocks per cluster; the grid must be a multiple of this in each direction. 0 in all directions
+  /// means the kernel's own setting (__cluster_dims__), or no clusters if it has none. 0 in only
+  /// some directions throws `invalid_value`. Needs compute capability 9.0.
   kernel_extent cluster{0, 0, 0};
   /// Runs all blocks concurrently, so that the grid can synchronise
-  /// (cooperative_groups::grid_group). A grid that does not fit throws
-  /// `cooperative_launch_too_large`; see kernel::max_cooperative_blocks().
+  /// (cooperative_groups::grid_group). A grid with more blocks than the device can run concurrently
+  /// throws `cooperative_launch_too_large`; see kernel::max_cooperative_blocks().
   bool cooperative = false;
   /// The priority of the launch instead of the stream's. A value outside the device's range
   /// (device::priorities()) throws `invalid_value`.
   std::optional<int> priority = std::nullopt;
   /// Allows the launch to start before the previous kernel of the stream has ended: as soon as all
-  /// its blocks have called cudaTriggerProgrammaticLaunchCompletion or ended. The kernel waits for
-  /// the rest itself (cudaGridDependencySynchronize).
+  /// blocks of the previous kernel have called cudaTriggerProgrammaticLaunchCompletion or ended.
+  /// The launched kernel has to call cudaGridDependencySynchronize before it uses results of the
+  /// previous kernel.
   bool programmatic = false;
 
-  /// Returns true if cuLaunchKernel can make the launch.
+  /// Returns true if cuLaunchKernel can make the launch, since no option needs cuLaunchKernelEx.
   [[nodiscard]] constexpr bool is_plain() const noexcept {
     return cluster == kernel_extent{0, 0, 0} && !cooperative && !programmatic && !priority;
   }

@@ -25,9 +25,10 @@ namespace detail {
 
 struct module_state;
 
-/// How the size of a variable relates to the size of the requested type.
+/// Whether a variable must have exactly the size of the requested type, or a multiple of it.
 enum class size_match : unsigned char { exact, multiple };
 
+/// The address and the size of a variable on the device.
 struct found_variable {
   void* address = nullptr;
   std::size_t bytes = 0;
@@ -49,7 +50,7 @@ class module_variable {
  public:
   using value_type = T;
 
-  /// Refers to `size` elements at `data`, and keeps the module loaded.
+  /// Refers to `size` elements at `data`, and keeps `module` loaded. Called by module::global().
   module_variable(T* data, std::size_t size, detail::keep_alive_ref module) noexcept
       : data_{data}, size_{size}, module_{std::move(module)} {}
 
@@ -73,10 +74,10 @@ class module_variable {
 ///
 /// The code comes from a program (program.hpp), or from bytes or a file from a compiler. For a GPU
 /// that is a cubin, a fatbin or PTX; for an embedded device, it is a shared object that weir has
-/// compiled. Each load has variables of its own, initialised as in the source. Kernels and
-/// variables of a module keep it loaded, and so do graphs with launches of its kernels, if their
-/// capture was begun through weir. Move-only. A moved-from or closed module throws `closed` when
-/// used.
+/// compiled. If an image is loaded twice, each module has variables of its own, initialised as in
+/// the source. kernel and module_variable objects keep the module loaded. So do graphs with
+/// launches of its kernels, if their capture was begun through weir. Move-only. A moved-from or
+/// closed module throws `closed` when used.
 ///
 /// In a capture: allowed. Drivers before CUDA 12.3 cannot load a module while any thread captures.
 /// In a host function: looking up and loading throw `not_permitted`.
@@ -86,14 +87,15 @@ class WEIR_EXPORT module {
   /// Loads an image into the primary context of a device. Pass text as
   /// std::as_bytes(std::span{text}).
   ///
-  /// Throws: `invalid_image`, also for an image that was cut short. `no_binary_for_gpu` for code of
-  /// another kind of device. `invalid_ptx` with the log of the driver's compiler in the text.
+  /// Throws: `invalid_image` for bytes that are no image, and for a truncated image.
+  /// `no_binary_for_gpu` for code of another kind of device. `invalid_ptx` if PTX cannot be
+  /// compiled; the text contains the log of the driver's compiler.
   /// Driver: cuModuleLoadDataEx.
   [[nodiscard]] static module load(weir::device gpu, std::span<const std::byte> image,
                                    call_site at = call_site::current());
   /// Loads an image into a context.
   ///
-  /// Throws: as load() for a device.
+  /// Throws: as load() of an image for a device.
   /// Driver: cuModuleLoadDataEx.
   [[nodiscard]] static module load(context_ref context, std::span<const std::byte> image,
                                    call_site at = call_site::current());
@@ -118,19 +120,20 @@ class WEIR_EXPORT module {
   /// set_unhandled_error_handler.
   ~module() = default;
 
-  /// Releases the module and reports errors. It is unloaded now, or with the last kernel, variable
-  /// or graph that keeps it. May wait for work of the device. A second call does nothing.
+  /// Releases the module and reports errors. The code is unloaded now or, if kernels, variables or
+  /// graphs keep it loaded, with the last of them. May wait for work of the device. A second call
+  /// does nothing.
   ///
   /// Driver: cuModuleUnload.
   void close(call_site at = call_site::current());
   /// Returns true if the object owns no module: it was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return state_.get() == nullptr; }
 
-  /// Returns a kernel by name. Accepted are the linker's name ("_Z5scalePff"), the name in the
-  /// source if only one kernel has it ("scale", "ns::scale"), and a name expression of the program
+  /// Returns a kernel by name. `name` is the linker's name ("_Z5scalePff"), the name in the source
+  /// if only one kernel has that name ("scale", "ns::scale"), or a name expression of the program
   /// ("scale<float>").
   ///
-  /// Throws: `not_found`, with the names that exist in the text.
+  /// Throws: `not_found`; the text lists the kernels that the module has.
   /// Driver: cuModuleGetFunction; once per kernel cuFuncGetParamInfo.
   [[nodiscard]] weir::kernel kernel(std::string_view name,
                                     call_site at = call_site::current()) const;
@@ -144,8 +147,8 @@ class WEIR_EXPORT module {
   /// `name` is the linker's name, which outside of namespaces is the name in the source, or a name
   /// expression ("&ns::table").
   ///
-  /// Throws: `not_found`; `invalid_value`, with both sizes in the text, if the variable is not a
-  /// whole number of T.
+  /// Throws: `not_found`. `invalid_value`, with both sizes in the text, if the size of the variable
+  /// is not a multiple of sizeof(T) or, if T is an array type, not equal to it.
   /// Driver: cuModuleGetGlobal.
   template <class T>
   [[nodiscard]] module_variable<std::remove_extent_t<T>> global(

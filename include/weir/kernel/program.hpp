@@ -22,8 +22,8 @@ struct program_options {
   std::string name = {};  ///< file name in the compiler's messages; "program.cu" if empty
   std::vector<std::string> defines = {};        ///< NAME or NAME=VALUE
   std::vector<std::string> include_paths = {};  ///< folders
-  /// Texts for #include "name", each with its name. They need not exist as files. Names are
-  /// relative paths without "..".
+  /// Headers that the source can include: pairs of a name, as in #include "name", and the text.
+  /// They need not exist as files. A name is a relative path without "..".
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string standard = {};  ///< "c++17", "c++20", ...; empty: c++17
   bool debug = false;         ///< compiles for a debugger, not for speed
@@ -34,7 +34,9 @@ struct program_options {
   /// generation or newer. For an embedded device a value of -march. Empty: the device's own
   /// architecture.
   std::string architecture = {};
-  /// Template instances and variables to be found by these names: "scale<float>", "&ns::table".
+  /// Names of template instances and of variables, such as "scale<float>" and "&ns::table". The
+  /// compiler instantiates them, and module::kernel() and module::global() find them by these
+  /// names.
   std::vector<std::string> name_expressions = {};
   std::vector<std::string> extra = {};  ///< further options, passed to the compiler unchanged
 };
@@ -42,16 +44,17 @@ struct program_options {
 /// Reports that a program could not be compiled.
 ///
 /// The code is `invalid_source` if the compiler rejected the source, `jit_compiler_not_found` if
-/// this machine has no compiler, and `operating_system` if its files cannot be stored. In the last
-/// two cases the hint says what to do.
+/// this machine has no compiler, and `operating_system` if the compiler's files cannot be written.
+/// In the last two cases the hint says what to do.
 class WEIR_EXPORT compile_error : public error {
  public:
   /// Creates an error with the output and the name of the compiler.
   compile_error(errc code, std::string object, std::string hint, std::string log,
                 std::string compiler, call_site at);
 
-  /// Returns all output of the compiler, with line numbers of the given source: `scale.cu(3):
-  /// error: identifier "y" is undefined`. Empty if the compiler was not run or was silent.
+  /// Returns all output of the compiler, with the line numbers of the program's source:
+  /// `scale.cu(3): error: identifier "y" is undefined`. Empty if the compiler was not run or was
+  /// silent.
   [[nodiscard]] const std::string& log() const noexcept { return compiler_output_->first; }
   /// Returns the compiler: "NVRTC 13.0", "/usr/bin/g++". Empty if there is none.
   [[nodiscard]] const std::string& compiler() const noexcept { return compiler_output_->second; }
@@ -72,7 +75,7 @@ class WEIR_EXPORT compile_error : public error {
 ///   )"};
 ///   const weir::kernel scale = source.compile(gpu).kernel("scale");
 ///
-/// The device is a GPU or an embedded device.
+/// The program can be compiled for GPUs and for embedded devices.
 ///
 /// Thread safety: const members may be called from any thread, so several threads may compile
 /// concurrently; assigning needs exclusive access.
@@ -88,13 +91,15 @@ class WEIR_EXPORT program {
   [[nodiscard]] static program from_file(const std::string& path, program_options options = {},
                                          call_site at = call_site::current());
 
-  /// Compiles the program for a device, or finds an earlier result, and loads it there.
+  /// Compiles the program for a device, unless an earlier result is stored, and loads the result on
+  /// the device.
   ///
   /// For a GPU, NVRTC compiles it. NVRTC is opened when first needed: libnvrtc.so.13 or .12, or the
   /// file that WEIR_NVRTC names. For an embedded device, the C++ compiler of this machine compiles
   /// it (g++ or clang++; WEIR_CXX names another one).
-  /// Results are stored on disk (WEIR_CACHE, docs/guide/programs-and-launches.md). Compiling an
-  /// equal program again takes about as long as loading a file.
+  /// Results are stored on disk; the environment variable WEIR_CACHE selects the folder or turns
+  /// this off (docs/guide/programs-and-launches.md). Compiling an equal program again takes about
+  /// as long as loading a file.
   ///
   /// Throws: compile_error; the errors of module::load().
   /// In a capture: allowed, with the restriction of module::load().
@@ -102,8 +107,9 @@ class WEIR_EXPORT program {
   [[nodiscard]] module compile(device gpu, call_site at = call_site::current()) const;
 
   /// Compiles the program without loading it, and returns an image for devices of that kind. Store
-  /// it and pass it to module::load() where no compiler exists. Name expressions are lost; kernels
-  /// are found by their names in the source.
+  /// it and pass it to module::load() where no compiler exists. The image does not contain the name
+  /// expressions: module::kernel() finds its kernels by their names in the source or the linker's
+  /// names.
   ///
   /// Throws: compile_error.
   [[nodiscard]] std::vector<std::byte> image_for(device gpu,

@@ -51,26 +51,28 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
   [[nodiscard]] bool was_never_allocated() const noexcept;
 
   CUstream_st* stream_ = closed_handle<CUstream_st>();
-  stream_state* state_ = nullptr;   ///< keeps a stream of weir alive for the free
-  unsigned long long capture_ = 0;  ///< the capture that allocates it, if begun through weir
+  /// Keeps the stream alive for the free; null if weir does not own the stream.
+  stream_state* state_ = nullptr;
+  /// Id of the capture started through weir in which the memory was allocated; 0 if there is none.
+  unsigned long long capture_ = 0;
 };
 
 }  // namespace detail
 
-/// Owns `size` elements of uninitialised device memory, allocated and freed in the order of a
-/// stream. Neither blocks the host.
+/// Owns `size` elements of uninitialised device memory, which are allocated and freed in the order
+/// of a stream. Neither the allocation nor the free blocks the host.
 ///
 ///   weir::buffer<float> x{s, 1000};                  // 1000 elements, on the device of s
 ///   weir::copy(s, host, x);                          // host: a vector of at most 1000 floats
 ///   weir::fill(s, std::span{x.data(), 10}, 0.0f);    // a part of the buffer
 ///
-/// Work queued on the buffer's stream after the allocation may use it, and the free comes after all
-/// work queued on that stream before.
+/// Work queued on the buffer's stream after the allocation may use the buffer. The memory is freed
+/// after all work that was queued on that stream before the free.
 /// weir's operations (copy, fill, ...) record the other streams on which they use the buffer. The
-/// free waits for those streams too, on the device. After other work on another stream, call
-/// used_on(): for kernels launched with <<<>>>, library calls, and operations that were given a
-/// std::span or a raw address of the memory. A buffer that is used only on its own stream pays
-/// nothing for this.
+/// free waits for those streams too, on the device. weir cannot record other work: kernels launched
+/// with <<<>>>, library calls, and operations that were given a std::span or a raw address of the
+/// memory. After queueing such work on another stream, call used_on(). A buffer that is used only
+/// on its own stream needs no recording, which costs nothing then.
 /// The caller orders the first use on another stream: other.wait(x.stream()). The buffer's stream
 /// and the streams that used it must live until the free. Streams owned by weir are kept alive;
 /// keep foreign streams alive yourself.
@@ -79,9 +81,10 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
 /// closed buffer throws `closed` when used; its size() is 0, and close() does nothing.
 ///
 /// In a capture: a buffer that was allocated in the capture is freed in it, by a free node. If its
-/// stream has already been joined, the free goes to the stream in which the capture began, so that
-/// nothing must be joined again. If the capture is invalidated, the buffer ends with it. Other
-/// buffers are freed after all open captures have ended.
+/// stream has already been joined, the free node is added to the stream in which the capture began,
+/// so that nothing must be joined again. If the capture is invalidated, the memory was never
+/// allocated and needs no free. The free of any other buffer is deferred until all open captures
+/// have ended.
 /// A buffer that was allocated in a capture and outlives it refers to the memory that a launch of
 /// the graph allocates. Destroying the buffer frees that memory if it is allocated at the time, and
 /// otherwise does nothing. weir tracks only launches of executables that were instantiated through
@@ -115,7 +118,7 @@ class buffer : public detail::typed_memory<T, detail::stream_memory> {
       : elements{pool, stream, size, sizeof(T), at} {}
 
   /// Takes ownership of memory from cuMemAllocAsync, cudaMallocAsync or cuMemAllocFromPoolAsync.
-  /// The buffer frees it in the order of `stream`.
+  /// The buffer frees the memory in the order of `stream`.
   [[nodiscard]] static buffer adopt(stream_ref stream, T* data, std::size_t size,
                                     call_site at = call_site::current()) {
     return buffer{detail::stream_memory::adopt(stream, data, size * sizeof(T), at)};
@@ -124,7 +127,8 @@ class buffer : public detail::typed_memory<T, detail::stream_memory> {
   /// Moves the buffer without a driver call. Destroying or overwriting a buffer frees its memory in
   /// stream order, like close(), and never blocks. Errors go to set_unhandled_error_handler.
   buffer(buffer&&) noexcept = default;
-  /// Frees the memory that this buffer held, in stream order, and takes over the other buffer's.
+  /// Frees the memory that this buffer held, in stream order, and takes over the memory of the
+  /// other buffer.
   buffer& operator=(buffer&&) noexcept = default;
 
   /// Frees the memory in the order of its stream and reports errors. A second call does nothing.
@@ -139,8 +143,9 @@ class buffer : public detail::typed_memory<T, detail::stream_memory> {
   /// cuStreamWaitEvent.
   void close(stream_ref stream, call_site at = call_site::current()) { memory_.close(stream, at); }
 
-  /// Moves the buffer to another stream. The new stream waits for the work queued on the old one so
-  /// far. A default stream means the one of the context in which the memory is.
+  /// Makes `stream` the buffer's stream. `stream` waits for the work queued so far on the previous
+  /// stream of the buffer. If `stream` is a default stream, the default stream of the memory's
+  /// context is used.
   void set_stream(stream_ref stream, call_site at = call_site::current()) {
     memory_.set_stream(stream, at);
   }

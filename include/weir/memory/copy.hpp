@@ -15,11 +15,13 @@
 namespace weir {
 namespace detail {
 
-/// A side of an operation: an address, its size in bytes, and the buffer that tracks its uses.
+/// The memory of an operation, such as the source or the target of a copy: its address and size,
+/// and the owner that records the streams that use it.
 struct region {
   void* address;
   std::size_t bytes;
-  const tracked_memory* owner;  ///< null for memory that weir does not own
+  /// Null for memory without an owner of weir's, such as the memory of a span.
+  const tracked_memory* owner;
 };
 
 WEIR_EXPORT void copy_region(stream_ref stream, const region& source, const region& target,
@@ -40,8 +42,8 @@ concept memory_range = requires(R& r) {
 template <class R>
 using element_of = std::remove_reference_t<decltype(*std::declval<R&>().data())>;
 
-/// True if the memory outlives the expression that names it. Queued work reads and writes it later,
-/// so a temporary container is not accepted.
+/// True if R is an lvalue or a view such as std::span, so that the memory outlives the call. Queued
+/// work uses the memory after the call, so a temporary container is not accepted.
 template <class R>
 concept outlives_call =
     std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
@@ -70,10 +72,11 @@ concept copyable_to = memory_range<std::remove_reference_t<Source>> &&
 /// pinned_buffer, std::span, std::vector, std::array. Each may be host, pinned, managed or device
 /// memory, of any device; the driver detects the kind. `source` may be shorter than `target`. Zero
 /// elements queue nothing.
-/// Both must live until the copy is done. weir's buffers ensure that themselves outside a capture,
-/// and a temporary vector does not compile. A std::span keeps no memory alive, even if it is a part
-/// of a buffer. After a copy of such a part on another stream than that of the buffer, call
-/// used_on(). The driver stages host memory that is not pinned, and the call may block for that.
+/// Both memories must live until the copy is done. Outside a capture, weir's buffers ensure that
+/// themselves: they are freed only after the copy. A temporary vector does not compile. A std::span
+/// keeps no memory alive, even if it is a part of a buffer. After a copy of a part of a buffer, on
+/// another stream than the buffer's, call used_on(). For host memory that is not pinned, the driver
+/// copies through a pinned buffer of its own, and the call may block for that.
 ///
 /// Throws: `invalid_value` if `source` is longer than `target`; nothing is queued.
 /// In a capture: allowed; each launch of the graph makes the copy. Both memories must live until no

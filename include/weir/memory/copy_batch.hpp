@@ -20,7 +20,7 @@ namespace weir {
 /// Says when a copy of a batch may read its source.
 enum class source_access_order : unsigned char {
   in_stream_order = 1,  ///< after the work queued before, like copy()
-  during_call = 2,  ///< before enqueue() returns: the source may change or be destroyed afterwards
+  during_call = 2,  ///< before enqueue() returns; the source may change or be destroyed afterwards
   /// At any time that the driver chooses. No work queued earlier may write the source, and the
   /// source must stay valid until the copy is done.
   any_time = 3,
@@ -31,10 +31,11 @@ struct copy_options {
   source_access_order source_access = source_access_order::in_stream_order;
   /// Prefers a copy that is slower, but slows down concurrent kernels less.
   bool overlap_with_kernels = false;
-  /// The location of the source. A hint for managed and pageable memory, for which the driver
-  /// cannot find out the location. It may speed up the copy.
+  /// The location of the source's data. A hint that may speed up a copy of managed or pageable
+  /// memory, whose location the driver cannot find out.
   std::optional<memory_location> source_hint = {};
-  /// The present or future location of the target. A hint, like source_hint.
+  /// The location that the target's data have, or are to have, after the copy. A hint, like
+  /// source_hint.
   std::optional<memory_location> target_hint = {};
   friend constexpr bool operator==(const copy_options&, const copy_options&) noexcept = default;
 };
@@ -43,8 +44,8 @@ namespace detail {
 
 struct copy_list;
 
-/// A range of ranges that add_each() accepts: the inner ranges must outlive the expression that
-/// names the outer one.
+/// A range of ranges that add_each() accepts. The memory of the inner ranges must outlive the call,
+/// because the copies run later.
 template <class Outer>
 concept range_of_ranges = std::ranges::forward_range<Outer> &&
     (std::ranges::enable_borrowed_range<
@@ -61,9 +62,10 @@ concept range_of_ranges = std::ranges::forward_range<Outer> &&
 ///   batch.add(x, host_x).add(y, host_y);
 ///   batch.enqueue(s);
 ///
-/// The batch refers to the memory and does not own it. The memory must live, and weir's buffers
-/// must not be moved, until the batch is cleared or destroyed and the copies are done. A batch may
-/// be enqueued again, on any stream. Move-only; a moved-from batch is empty.
+/// The batch refers to the memory and does not own it. The memory must live until the copies are
+/// done, and as long as the batch may be enqueued again. weir's buffers must not be moved while the
+/// batch refers to them, which ends with clear() or the destructor. A batch may be enqueued again,
+/// on any stream. Move-only; a moved-from batch is empty.
 ///
 /// Thread safety: enqueue() may be called from any thread while no thread changes the batch; all
 /// other members need exclusive access.
@@ -74,8 +76,8 @@ class WEIR_EXPORT copy_batch {
   copy_batch& operator=(copy_batch&& other) noexcept;
   ~copy_batch();
 
-  /// Adds a copy of all of `source` to all of `target`. Both are what copy() accepts. Zero elements
-  /// add nothing. No driver call.
+  /// Adds a copy of all of `source` to all of `target`. `source` and `target` are memory that
+  /// copy() accepts. Zero elements add nothing. No driver call.
   ///
   /// Throws: `invalid_value` if the sizes differ; nothing is added.
   template <class Source, class Target>
@@ -90,9 +92,11 @@ class WEIR_EXPORT copy_batch {
   }
 
   /// Adds a copy of each source to the corresponding target. Both arguments are ranges of spans or
-  /// of vectors. `options` holds one entry for each copy, one for all, or none.
+  /// of vectors. `options` holds one element for each copy, one for all copies, or none for the
+  /// default options.
   ///
-  /// Throws: `invalid_value` if the counts differ; nothing is added.
+  /// Throws: `invalid_value` if the numbers of sources, targets and options do not match; nothing
+  /// is added.
   template <detail::range_of_ranges Sources, detail::range_of_ranges Targets>
   copy_batch& add_each(Sources&& sources, Targets&& targets,
                        std::span<const copy_options> options = {},
@@ -126,13 +130,14 @@ class WEIR_EXPORT copy_batch {
   }
 
   /// Queues all copies in the order of the stream, and returns without waiting. An empty batch does
-  /// nothing. Either all copies are queued or none.
-  /// A batch call needs a driver of CUDA 13, and only accepts buffers of the stream's own device.
-  /// Otherwise each copy is made by copy(): if one fails, later ones are not queued, and hints are
-  /// ignored.
+  /// nothing.
+  /// The driver's batch call needs a driver of CUDA 13, and accepts only buffers of the stream's
+  /// own device. It queues all copies or none. In all other cases weir calls copy() for each copy.
+  /// Then hints are ignored, and if one copy fails, the copies before it stay queued and those
+  /// after it are not queued.
   ///
   /// Throws: `invalid_value` for the legacy default stream; `call_requires_newer_driver` for
-  /// options other than hints if copy() must be used.
+  /// options other than hints if weir has to call copy() instead of the batch call.
   /// In a capture: throws `stream_capture_unsupported` on a capturing stream, since a graph has no
   /// such node. The capture stays valid.
   /// In a host function: throws `not_permitted`.
@@ -143,7 +148,7 @@ class WEIR_EXPORT copy_batch {
   [[nodiscard]] std::size_t size() const noexcept;
   /// Returns true if the batch has no copies.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  /// Removes all copies and keeps the allocated room.
+  /// Removes all copies and keeps the allocated memory of the list.
   void clear() noexcept { shrink(0); }
 
  private:

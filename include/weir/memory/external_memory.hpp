@@ -36,16 +36,16 @@ struct external_memory_options {
   bool dedicated = false;
 };
 
-/// Maps `size` elements of imported memory at a device address of their own.
+/// Maps `size` elements of imported memory at a new device address.
 ///
 /// The elements hold what the exporter stored; nothing is initialised. The mapping keeps the import
 /// alive, so it may outlive its external_memory.
-/// Synchronise with other processes or APIs through interprocess events, external semaphores, or
-/// memory words that one side writes and the other waits for. CUDA does not order their work by
-/// itself.
-/// weir's operations (copy, fill, ...) record the streams on which they use the buffer. The
-/// destructor unmaps it when the work of those streams is done. For work that weir did not queue,
-/// call used_on().
+/// CUDA does not order the work of other processes or APIs that use the memory. Order it with
+/// interprocess events, external semaphores, or memory words that one side writes and the other
+/// side waits for.
+/// weir's operations (copy, fill, ...) record the streams on which they use the buffer. After the
+/// destructor, weir's own thread unmaps the buffer when the work of those streams is done. For work
+/// that weir did not queue, call used_on().
 /// T must be trivially copyable. Common members such as data() and size() are in typed_memory.hpp.
 /// Move-only. A moved-from or closed buffer throws `closed` when used.
 ///
@@ -95,9 +95,9 @@ class mapped_buffer : public detail::typed_memory<T, detail::mapped_memory> {
 /// The descriptor may come from an allocation that is exported for sharing
 /// (cuMemExportToShareableHandle, in this or another process), from Vulkan
 /// (VK_KHR_external_memory_fd), or on the embedded driver from a sealable memfd. The import ends
-/// with this object and the last mapped_buffer, in any order. The memory belongs to the exporter.
-/// It stays allocated while the exporter or an import refers to it. Move-only. A moved-from or
-/// closed object throws `closed` when used.
+/// when this object and all its mapped_buffers are destroyed, in any order. The memory belongs to
+/// the exporter, and stays allocated while the exporter or an import refers to it. Move-only. A
+/// moved-from or closed object throws `closed` when used.
 ///
 /// Thread safety: mapped_buffers may be created from any thread; moving and closing need exclusive
 /// access.
@@ -107,9 +107,9 @@ class WEIR_EXPORT external_memory {
   /// allocation. On success the driver owns the descriptor: do not close or use it any more. If the
   /// import fails, the caller still owns it.
   ///
-  /// Throws: `invalid_value` or another error of the driver if the descriptor is of another kind.
-  /// `not_supported` on the embedded driver if the memory could still be shrunk (a memfd without
-  /// MFD_ALLOW_SEALING).
+  /// Throws: `invalid_value` or another error of the driver if the descriptor does not refer to
+  /// exported memory. `not_supported` on the embedded driver if the memory could still be shrunk (a
+  /// memfd without MFD_ALLOW_SEALING).
   /// In a capture: allowed in every thread.
   /// In a host function: throws `not_permitted`.
   /// Driver: cuImportExternalMemory.
@@ -119,16 +119,18 @@ class WEIR_EXPORT external_memory {
                                                  call_site at = call_site::current());
 
   external_memory(external_memory&& other) noexcept;
-  /// Ends the import that this object held, and takes over the other one.
+  /// Ends the import that this object held, as the destructor does, and takes over the import of
+  /// the other object.
   external_memory& operator=(external_memory&& other) noexcept;
-  /// Ends the import and never blocks. Errors go to set_unhandled_error_handler.
+  /// Ends the import, unless a mapped_buffer still uses it. Never blocks. Errors go to
+  /// set_unhandled_error_handler.
   ///
   /// In a capture: another thread ends the import later, if the capture was begun through weir.
   /// In a host function: another thread ends the import later.
   ~external_memory();
 
-  /// Releases the import now and reports errors. The import ends now, or with the last
-  /// mapped_buffer. A second call does nothing.
+  /// Closes this object and reports errors. The import ends now or, if mapped_buffers use it, with
+  /// the last of them. A second call does nothing.
   ///
   /// In a capture: allowed in every thread.
   /// Driver: cuDestroyExternalMemory.

@@ -18,16 +18,18 @@
 namespace weir {
 namespace detail {
 
-/// Calls the driver directly (direct_call.hpp) if the use of the memory need not be recorded. The
-/// first parameters are those of the driver call, in its order.
+/// Calls the driver directly (direct_call.hpp) if the stream's use of the memory need not be
+/// recorded; returns `not_called` otherwise. `owner` is region::owner. The first four parameters
+/// have the order of the parameters of the driver call, so that they stay in their registers.
 WEIR_EXPORT direct_status fill_directly(void* address, std::uint32_t bits, std::size_t bytes,
                                         CUstream_st* stream, const tracked_memory* owner,
                                         std::size_t element_bytes);
-/// Handles a failed direct call: throws its error, or makes the whole call if the driver was not
-/// called.
+/// Completes a fill for which fill_directly() returned `answer`, which is not success: throws its
+/// error or, if it is `not_called`, records the use and calls the driver.
 WEIR_EXPORT void fill_slow(stream_ref stream, const region& target, std::uint32_t bits,
                            std::size_t element_bytes, direct_status answer, call_site at);
 
+/// Returns the bytes of the value as an unsigned number.
 template <class T>
 [[nodiscard]] constexpr std::uint32_t bits_of(const T& value) noexcept {
   if constexpr (sizeof(T) == 1) {
@@ -46,7 +48,8 @@ template <class T>
 /// `target` is memory that the stream's device can access: a buffer, a pinned_buffer, or a
 /// std::span of such memory. Its elements are trivially copyable and have 1, 2 or 4 bytes, the
 /// sizes that the driver supports. Zero elements queue nothing. The memory must live until the fill
-/// is done. A buffer ensures that itself. A std::span does not, even if it is a part of a buffer.
+/// is done. Outside a capture, a buffer ensures that itself: it is freed only after the fill. A
+/// std::span does not, even if it is a part of a buffer.
 ///
 /// In a capture: allowed; adds a memset node. The memory must live until no launch of the graph
 /// uses it; graph_ref::keep() gives an owner to the graph.

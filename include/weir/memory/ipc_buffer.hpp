@@ -13,8 +13,9 @@
 
 namespace weir {
 
-/// Identifies device memory to other processes: 64 bytes to be sent unchanged. Valid while the
-/// memory and the process that allocated it exist, for processes of one user on one host.
+/// Identifies device memory to other processes: 64 bytes that can be sent unchanged over a pipe, a
+/// socket or a file. Valid while the memory and the process that allocated it exist. Processes of
+/// the same user on the same host can open it.
 struct ipc_memory_handle {
   unsigned char bytes[64];
 };
@@ -34,7 +35,7 @@ class WEIR_EXPORT ipc_memory : public unordered_memory {
   [[nodiscard]] bool opened() const noexcept { return opened_; }
 
  private:
-  bool opened_ = false;
+  bool opened_ = false;  ///< true if the memory belongs to another process
 };
 
 }  // namespace detail
@@ -43,11 +44,11 @@ class WEIR_EXPORT ipc_memory : public unordered_memory {
 ///
 /// All processes access one memory, each at an address of its own. Order their work with
 /// interprocess events (ipc_event.hpp). The driver gives no such handle for memory from a pool,
-/// such as a buffer; ipc_pool.hpp shares that. Allocating and freeing is slow and waits for work,
-/// so keep the buffer.
-/// The process that allocated the memory must free it last: the driver leaves it undefined what
-/// happens to memory that others still have open. Memory that others have open outlives the process
-/// that allocated it.
+/// which weir::buffer uses; share that memory with ipc_pool.hpp. Allocating and freeing an
+/// ipc_buffer is slow and waits for work of the device, so create it once and keep it.
+/// The process that allocated the memory must free it after all other processes have closed it;
+/// otherwise the driver defines no result. If the process that allocated the memory ends without
+/// freeing it, the memory stays valid for the processes that have it open.
 /// Destroying a buffer while work queued through weir uses it is allowed: the memory is freed when
 /// that work is done. For work that weir did not queue, call used_on().
 /// T must be trivially copyable and identical in all processes. Common members such as data() and
@@ -70,35 +71,36 @@ class ipc_buffer : public detail::typed_memory<T, detail::ipc_memory> {
   explicit ipc_buffer(std::size_t size, device gpu = device{}, call_site at = call_site::current())
       : elements{size, sizeof(T), gpu, at} {}
 
-  /// Opens all memory of another process's buffer; size() follows from the size of that memory.
-  /// Memory opened twice is one memory and must be closed twice.
+  /// Opens the memory of an ipc_buffer of another process, all of it. size() follows from the size
+  /// of that memory. If a process opens the memory twice, both buffers refer to the one memory, and
+  /// both must be closed.
   ///
   /// Throws: `invalid_context` in the process that allocated the memory. For a handle that is not
   /// valid, the driver's error: `invalid_value`, `map_failed`, or `invalid_handle` if the process
-  /// that allocated it has ended.
+  /// that allocated the memory has ended.
   /// Driver: cuIpcOpenMemHandle, cuMemGetAddressRange.
   [[nodiscard]] static ipc_buffer open(const ipc_memory_handle& handle, device gpu = device{},
                                        call_site at = call_site::current()) {
     return ipc_buffer{detail::ipc_memory{handle, gpu, sizeof(T), at}};
   }
 
-  /// Moves the buffer. When a buffer is destroyed or overwritten, only weir's own thread waits for
-  /// the work that uses the memory, and then frees or closes it. Errors go to
-  /// set_unhandled_error_handler.
+  /// Moves the buffer. Destroying or overwriting a buffer does not block: weir's own thread waits
+  /// for the work that uses the memory, and then frees it, or closes it if it was opened here.
+  /// Errors go to set_unhandled_error_handler.
   ipc_buffer(ipc_buffer&&) noexcept = default;
-  /// Gives up the memory that this buffer held, like the destructor, and takes over the other
-  /// buffer's.
+  /// Gives up the memory that this buffer held, like the destructor, and takes over the memory of
+  /// the other buffer.
   ipc_buffer& operator=(ipc_buffer&&) noexcept = default;
 
-  /// Returns the handle with which other processes open the memory; equal in every call.
+  /// Returns the handle with which other processes open the memory. Every call returns equal bytes.
   ///
-  /// Throws: `invalid_value` for an empty buffer, or for memory that was opened here.
+  /// Throws: `invalid_value` for an empty buffer, or for memory that this process opened.
   /// Driver: cuIpcGetMemHandle.
   [[nodiscard]] ipc_memory_handle handle(call_site at = call_site::current()) const {
     return memory_.handle(at);
   }
 
-  /// Returns true if the memory belongs to another process and was opened here.
+  /// Returns true if the memory belongs to another process and open() opened it.
   [[nodiscard]] bool opened() const noexcept { return memory_.opened(); }
 
   /// Waits for the streams that use the memory, then frees it, or closes it if it was opened here.

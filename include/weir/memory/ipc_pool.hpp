@@ -29,12 +29,13 @@ namespace weir {
 //   auto theirs = weir::ipc_pool::import_fd(receive_descriptor(), gpu);
 //   weir::ipc_pool_buffer<float> y{theirs, receive()};
 //
-// Allocating such memory waits for nothing. Interprocess events (ipc_event.hpp) order the work of
-// the processes, and must order the allocation and the free, too. The handle may arrive before the
-// stream has reached the allocation, and the free must come after the last use in any process.
+// Allocating such memory does not wait. Interprocess events (ipc_event.hpp) order the work of the
+// processes. They must order the allocation before the first use in another process, since the
+// handle may arrive before the stream has reached the allocation. They must order the free after
+// the last use in any process.
 
-/// Identifies memory of a pool to other processes: 64 bytes to be sent unchanged. Valid while the
-/// memory exists, for processes that have imported the pool.
+/// Identifies memory of a pool to other processes: 64 bytes that can be sent unchanged over a pipe,
+/// a socket or a file. Valid while the memory exists, for processes that have imported the pool.
 struct pool_memory_handle {
   unsigned char bytes[64];
 };
@@ -42,7 +43,7 @@ struct pool_memory_handle {
 static_assert(std::is_trivially_copyable_v<pool_memory_handle> && sizeof(pool_memory_handle) == 64);
 
 /// Returns a file descriptor with which other processes import the pool. Each call creates a new
-/// one, which the caller closes. It is closed on exec.
+/// descriptor, which the caller has to close. The descriptor has the flag close-on-exec.
 ///
 /// Throws: `invalid_value` for a default pool, and for a pool created without
 /// pool_sharing::file_descriptor.
@@ -51,11 +52,12 @@ static_assert(std::is_trivially_copyable_v<pool_memory_handle> && sizeof(pool_me
 /// Driver: cuMemPoolExportToShareableHandle.
 [[nodiscard]] WEIR_EXPORT int export_fd(memory_pool_ref pool, call_site at = call_site::current());
 
-/// Returns the handle with which other processes open memory of a shared pool; equal in every call.
-/// `address` must be the address of an allocation. Does not wait for the stream of the allocation.
+/// Returns the handle with which other processes open memory of a shared pool. Every call returns
+/// equal bytes. `address` must be the address of a whole allocation, which its stream need not have
+/// reached yet.
 ///
-/// Throws: `invalid_value` if the memory is of an unshared pool, or if the pool has not been
-/// exported yet.
+/// Throws: `invalid_value` if the memory's pool is not shared, or if export_fd() has not been
+/// called for the pool yet.
 /// In a capture: allowed.
 /// In a host function: throws `not_permitted`.
 /// Driver: cuMemPoolExportPointer.
@@ -63,8 +65,8 @@ static_assert(std::is_trivially_copyable_v<pool_memory_handle> && sizeof(pool_me
                                                        call_site at = call_site::current());
 /// Returns the handle with which other processes open the memory of a buffer from a shared pool.
 ///
-/// Throws: `invalid_value` if the buffer is of an unshared pool, or if the pool has not been
-/// exported yet.
+/// Throws: `invalid_value` if the buffer's pool is not shared, or if export_fd() has not been
+/// called for the pool yet.
 /// Driver: cuMemPoolExportPointer.
 template <class T>
 [[nodiscard]] pool_memory_handle handle_of(const buffer<T>& memory,
@@ -92,10 +94,10 @@ class WEIR_EXPORT ipc_pool_memory : public unordered_memory {
 /// can be opened here (ipc_pool_buffer).
 ///
 /// Drivers refuse to allocate from an imported pool and to query its attributes, so there are no
-/// such members. The import ends with this object and the last memory opened from it, in any order.
-/// It outlives the process that created the pool. Importing a pool twice is allowed: the driver has
-/// one pool, and weir counts the objects. Move-only. A moved-from or closed pool throws `closed`
-/// when used.
+/// such members. The import ends when this object and all memory opened from it are destroyed, in
+/// any order. The import stays valid after the end of the process that created the pool. A pool may
+/// be imported several times: the driver has one import, which ends with the last object.
+/// Move-only. A moved-from or closed pool throws `closed` when used.
 ///
 /// Thread safety: memory may be opened from any thread; moving and closing need exclusive access.
 class WEIR_EXPORT ipc_pool {
@@ -104,7 +106,7 @@ class WEIR_EXPORT ipc_pool {
   /// the descriptor and may close it at any time. `gpu` is the pool's device, numbered as in this
   /// process.
   ///
-  /// Throws: the driver's error (`unknown`) for a descriptor of another kind.
+  /// Throws: the driver's error (`unknown`) if the descriptor does not refer to a pool.
   /// In a capture: allowed.
   /// In a host function: throws `not_permitted`.
   /// Driver: cuMemPoolImportFromShareableHandle.
@@ -112,16 +114,18 @@ class WEIR_EXPORT ipc_pool {
                                           call_site at = call_site::current());
 
   ipc_pool(ipc_pool&& other) noexcept;
-  /// Ends the import that this object held, and takes over the other one.
+  /// Ends the import that this object held, as the destructor does, and takes over the import of
+  /// the other object.
   ipc_pool& operator=(ipc_pool&& other) noexcept;
-  /// Ends the import and never blocks. Errors go to set_unhandled_error_handler.
+  /// Ends the import, unless memory opened from it is still open. Never blocks. Errors go to
+  /// set_unhandled_error_handler.
   ///
   /// In a capture: another thread ends the import later, if the capture was begun through weir.
   /// In a host function: another thread ends the import later.
   ~ipc_pool();
 
-  /// Releases the import now and reports errors. The import ends now, or with the last memory
-  /// opened from it. A second call does nothing.
+  /// Closes this object and reports errors. The import ends now or, if memory opened from it is
+  /// still open, with the last of that memory. A second call does nothing.
   ///
   /// Driver: cuMemPoolDestroy.
   void close(call_site at = call_site::current());
@@ -140,13 +144,13 @@ class WEIR_EXPORT ipc_pool {
   detail::pool_import* import_;
 };
 
-/// Owns the opening of memory that another process allocated from a pool: all of it. size() follows
-/// from the size of that memory.
+/// Memory that another process allocated from a pool and that this process has opened, the whole
+/// allocation. size() follows from the size of the allocation. Closing it does not free it.
 ///
-/// The other process must free the memory after this process has closed it; drivers leave anything
-/// else undefined. Memory opened twice has one address, and is closed with the last buffer.
-/// Destroying a buffer while work queued through weir uses it is allowed: the memory is closed when
-/// that work is done. For work that weir did not queue, call used_on().
+/// The other process must free the memory after this process has closed it; otherwise drivers
+/// define no result. Memory that is opened twice has one address, and the driver closes it with the
+/// last buffer. Destroying a buffer while work queued through weir uses it is allowed: the memory
+/// is closed when that work is done. For work that weir did not queue, call used_on().
 /// T must be trivially copyable and identical in all processes. Common members such as data() and
 /// size() are in typed_memory.hpp. Move-only. A moved-from or closed buffer throws `closed` when
 /// used.
@@ -168,11 +172,12 @@ class ipc_pool_buffer : public detail::typed_memory<T, detail::ipc_pool_memory> 
                   call_site at = call_site::current())
       : elements{pool, handle, sizeof(T), at} {}
 
-  /// Moves the buffer. When a buffer is destroyed or overwritten, only weir's own thread waits for
-  /// the work that uses the memory, and then closes it. Errors go to set_unhandled_error_handler.
+  /// Moves the buffer. Destroying or overwriting a buffer does not block: weir's own thread waits
+  /// for the work that uses the memory, and then closes it. Errors go to
+  /// set_unhandled_error_handler.
   ipc_pool_buffer(ipc_pool_buffer&&) noexcept = default;
-  /// Gives up the memory that this buffer held, like the destructor, and takes over the other
-  /// buffer's.
+  /// Closes the memory that this buffer held, like the destructor, and takes over the memory of the
+  /// other buffer.
   ipc_pool_buffer& operator=(ipc_pool_buffer&&) noexcept = default;
 
   /// Waits for the streams that use the memory, closes it now and reports errors. Afterwards the

@@ -18,32 +18,34 @@
 
 namespace weir {
 
-/// Says which streams may use managed memory, on devices without concurrent managed access.
+/// Says which streams may use managed memory. Matters only on devices without
+/// device_attribute::concurrent_managed_access.
 enum class attachment : unsigned {
   global = 1,  ///< any stream
   host = 2,    ///< the host, and no stream
-  /// The stream on which it is attached, and the host while that stream is idle.
+  /// The stream that was passed to attach(), and the host while that stream is idle.
   stream = 4,
 };
 
 /// The advice that advise() gives about a range.
 enum class memory_advice : unsigned {
-  read_mostly = 1,  ///< may be replicated for each processor that reads it
+  read_mostly = 1,  ///< the driver may copy the range to each processor that reads it
   not_read_mostly = 2,
-  preferred_location = 3,  ///< stays at the location if possible
+  preferred_location = 3,  ///< the range stays at the location if possible
   no_preferred_location = 4,
-  /// Keeps the range mapped for the device, or for the host, so that its accesses do not fault.
+  /// Keeps the range mapped for the location, a device or the host, so that accesses of that
+  /// processor cause no page faults.
   accessed_by = 5,
   not_accessed_by = 6,
 };
 
-/// The driver's state of a range of managed memory. A property that does not hold for the whole
-/// range is false or empty.
+/// The advice and the prefetches that the driver has recorded for a range of managed memory. A
+/// property that does not hold for the whole range is false or empty.
 struct managed_state {
   bool read_mostly = false;
   std::optional<memory_location> preferred_location = {};
-  std::vector<device> accessed_by = {};  ///< the devices that advise() has named
-  bool accessed_by_host = false;
+  std::vector<device> accessed_by = {};  ///< the devices with the advice memory_advice::accessed_by
+  bool accessed_by_host = false;         ///< true if the host has that advice
   /// The target of the last prefetch. It may not be complete yet.
   std::optional<memory_location> last_prefetch = {};
 };
@@ -97,11 +99,11 @@ void prefetch(stream_ref stream, R&& range, memory_location location,
   detail::prefetch_region(stream, detail::region_of(range), location, at);
 }
 
-/// Queues moving several ranges in one call, in any order. `locations` holds one location for each
-/// range, or one for all.
+/// Queues moving several ranges of managed memory in one call. The driver may move them in any
+/// order. `locations` holds one location for each range, or one for all.
 ///
-/// Throws: `invalid_value` if the counts differ, for memory that is not managed, and for the legacy
-/// default stream.
+/// Throws: `invalid_value` if the numbers of ranges and locations do not match, for memory that is
+/// not managed, and for the legacy default stream.
 /// In a capture: as prefetch().
 /// In a host function: throws `not_permitted`.
 /// Driver: cuMemPrefetchBatchAsync; before CUDA 13 a prefetch() for each range.
@@ -111,7 +113,7 @@ void prefetch_each(stream_ref stream, Ranges&& ranges, std::span<const memory_lo
   detail::enqueue_regions(stream, detail::range_operation::prefetch, detail::regions_of(ranges),
                           locations, at);
 }
-/// Queues moving several ranges to one location in one call, in any order. Like prefetch_each()
+/// Queues moving several ranges of managed memory to one location in one call. Like prefetch_each()
 /// with a list of locations.
 template <std::ranges::forward_range Ranges>
 void prefetch_each(stream_ref stream, Ranges&& ranges, memory_location location,
@@ -119,10 +121,12 @@ void prefetch_each(stream_ref stream, Ranges&& ranges, memory_location location,
   prefetch_each(stream, ranges, std::span<const memory_location>{&location, 1}, at);
 }
 
-/// Queues a hint that the contents of a range are no longer needed, which avoids moving them.
+/// Queues a hint that the contents of a range are no longer needed, so that the driver need not
+/// move them.
 ///
-/// Reading the range before it is written or prefetched again returns unspecified values. The host
-/// must prefetch the range before it reads what a device wrote later.
+/// Reading the range before it is written or prefetched again returns unspecified values. If a
+/// device writes the range after the discard, the program must prefetch the range to the host
+/// before the host reads it.
 ///
 /// Throws: `invalid_value` for memory that is not managed, and for the legacy default stream;
 /// `call_requires_newer_driver` before CUDA 13.
@@ -143,8 +147,8 @@ void discard_each(stream_ref stream, Ranges&& ranges, call_site at = call_site::
                           at);
 }
 
-/// Queues discard() and then prefetch(): makes room for new contents at the location where they
-/// will be written.
+/// Queues discard() and then prefetch(). Prepares a range for new contents, at the location where
+/// they will be written, without moving the previous contents.
 ///
 /// Throws: as discard().
 /// In a capture: as prefetch().
@@ -161,7 +165,7 @@ void discard_and_prefetch(stream_ref stream, R&& range, memory_location location
 }
 
 /// Tells the driver how a range of managed memory will be used. Takes effect immediately, not in
-/// stream order. `location` is ignored for advice that names none.
+/// stream order. `location` is ignored for read_mostly, not_read_mostly and no_preferred_location.
 ///
 /// In a capture: allowed.
 /// In a host function: throws `not_permitted`.
@@ -173,8 +177,9 @@ void advise(R&& range, memory_advice advice, memory_location location = memory_l
   detail::advise_region(detail::region_of(range), advice, location, at);
 }
 
-/// Returns the effect of advise() and prefetch() on a range of managed memory. Work that is still
-/// queued may or may not be included. An empty range returns an empty state without a driver call.
+/// Returns what advise() and prefetch() have set for a range of managed memory. A prefetch that is
+/// still queued may or may not be included. An empty range returns an empty state without a driver
+/// call.
 ///
 /// Throws: `invalid_value` if the memory is not managed; `call_requires_newer_driver` before CUDA
 /// 12.2.
@@ -187,9 +192,9 @@ requires detail::memory_range<std::remove_reference_t<R>>
   return detail::state_of_region(detail::region_of(range), at);
 }
 
-/// Attaches a whole managed allocation in stream order: to all streams, to the host, or to
-/// `stream`, which must not be a default stream then. Matters only on devices without concurrent
-/// managed access.
+/// Sets which streams may use a whole managed allocation, in stream order: all streams, none but
+/// the host, or only `stream`. For attachment::stream, `stream` must not be a default stream.
+/// Matters only on devices without device_attribute::concurrent_managed_access.
 ///
 /// In a capture: as prefetch().
 /// In a host function: throws `not_permitted`.

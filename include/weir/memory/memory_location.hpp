@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir/memory/memory_location.hpp - a location for memory that is not bound to one device.
+// weir/memory/memory_location.hpp - where memory is, or is to be: on a device or on the host.
 #pragma once
 
 #include <weir/device/device.hpp>
 
 namespace weir {
 
-/// A device, the host, or a NUMA node of the host. A plain value.
+/// A place for memory: a device, the host, or a NUMA node of the host. A plain value.
 class memory_location {
  public:
   /// The memory of a device.
@@ -17,7 +17,7 @@ class memory_location {
   [[nodiscard]] static constexpr memory_location host_node(int node) noexcept {
     return {kind::host_node, node};
   }
-  /// The NUMA node of the calling thread.
+  /// The NUMA node on which the calling thread runs when the driver uses the location.
   [[nodiscard]] static constexpr memory_location current_host_node() noexcept {
     return {kind::current_host_node, 0};
   }

@@ -26,26 +26,29 @@ enum class pool_memory : unsigned char {
   managed,
 };
 
-/// Says whether other processes may import the pool, and by which kind of handle. The values are
-/// bits; cuDeviceGetAttribute reports which ones a device supports.
+/// Says whether other processes may import the pool, and by which kind of handle. The numbers are
+/// the driver's. A device supports the bits of its attribute
+/// CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES.
 enum class pool_sharing : unsigned { none = 0, file_descriptor = 1, fabric = 8 };
 
 /// The access that a device other than the pool's own has to the pool's memory.
 enum class pool_access : unsigned char { none = 0, read_write = 3 };
 
-/// Rules for reusing memory that one stream freed for an allocation on another stream. Later work
-/// of the freeing stream may always reuse it. All rules are on by default; turn them off to make
-/// allocation addresses repeatable.
+/// Rules for reusing memory that one stream freed for an allocation on another stream. An
+/// allocation on the freeing stream may always reuse the memory. All rules are on by default. Turn
+/// them off to make the addresses of allocations repeatable.
 struct pool_reuse {
-  bool follow_event_dependencies =
-      true;                           ///< the other stream has waited for the free, through events
-  bool opportunistic = true;          ///< the free has already completed
-  bool internal_dependencies = true;  ///< the driver inserts a wait into the other stream
+  /// Allows reuse if the allocating stream has waited for the free, through events.
+  bool follow_event_dependencies = true;
+  /// Allows reuse if the free has already completed.
+  bool opportunistic = true;
+  /// Allows reuse if the driver makes the allocating stream wait for the free.
+  bool internal_dependencies = true;
   friend constexpr bool operator==(const pool_reuse&, const pool_reuse&) noexcept = default;
 };
 
-/// Memory of a pool in bytes: reserved from the device, and used by allocations; now (no suffix),
-/// and the highest value so far (_high).
+/// Memory of a pool, in bytes. `reserved` is taken from the device, `used` is the part of it in
+/// allocations. The members with the suffix _high are the highest values so far.
 struct pool_usage {
   unsigned long long reserved = 0;
   unsigned long long reserved_high = 0;
@@ -53,12 +56,13 @@ struct pool_usage {
   unsigned long long used_high = 0;
 };
 
-/// A release threshold that keeps all idle memory in the pool.
+/// A value for set_release_threshold() that keeps all idle memory in the pool.
 inline constexpr unsigned long long keep_all = ~0ull;
 
 /// A borrowed memory pool. Trivially copyable; pass by value. Valid while its owner is alive.
 ///
-/// Holds the pool's device, and how often an allocation is retried (retrying()).
+/// A reference also holds the pool's device, and the number of retries of an allocation (see
+/// retrying()).
 ///
 /// In a capture: allowed in every mode, except for allocate() and deallocate(); see there.
 /// In a host function: throws `not_permitted`.
@@ -73,15 +77,15 @@ class WEIR_EXPORT memory_pool_ref {
   /// Allocates `bytes` bytes for work that is queued on the stream after this call. The memory is
   /// uninitialised and aligned to 256 bytes. Returns null if `bytes` is 0.
   /// The stream may belong to another device if set_access() gives that device access to the pool.
-  /// buffer<float> x{pool, s, n} allocates and frees in one object.
+  /// The class buffer calls both allocate() and deallocate(): buffer<float> x{pool, s, n}.
   ///
   /// Throws: `out_of_memory`.
   /// In a capture: on the capturing stream, adds an allocation node, if the driver has such nodes.
-  /// On another stream, allowed while a capture begun through weir is open. During a capture
-  /// started directly through the driver, the driver refuses the call
-  /// (`stream_capture_unsupported`) and invalidates that capture. It allows the call if the capture
-  /// or the calling thread is in relaxed mode, or if the capture is another thread's and not in
-  /// global mode.
+  /// On another stream, the call is allowed while a capture begun through weir is open. During a
+  /// capture started directly through the driver, the driver refuses the call
+  /// (`stream_capture_unsupported`) and invalidates that capture. There are two exceptions: the
+  /// driver allows the call if the capture or the calling thread is in relaxed mode, and if another
+  /// thread began the capture in another mode than global.
   /// Driver: cuMemAllocFromPoolAsync.
   [[nodiscard]] void* allocate(stream_ref stream, std::size_t bytes,
                                call_site at = call_site::current()) const;
@@ -116,8 +120,8 @@ class WEIR_EXPORT memory_pool_ref {
   /// Driver: cuMemPoolSetAttribute.
   void set_release_threshold(unsigned long long bytes, call_site at = call_site::current()) const;
 
-  /// Returns idle memory to the device now, as long as more than `kept_bytes` bytes stay reserved.
-  /// Memory in use, and memory whose free is still queued, stays reserved.
+  /// Returns idle memory to the device now, until at most `kept_bytes` bytes stay reserved. Memory
+  /// in use, and memory whose free is still queued, stays reserved.
   ///
   /// Driver: cuMemPoolTrimTo.
   void trim(std::size_t kept_bytes = 0, call_site at = call_site::current()) const;
@@ -131,8 +135,8 @@ class WEIR_EXPORT memory_pool_ref {
   /// Driver: cuMemPoolSetAttribute.
   void set_reuse(pool_reuse rules, call_site at = call_site::current()) const;
 
-  /// Returns how much memory the pool has reserved and allocated. The _high values cover the time
-  /// since the pool was created or reset_high_watermarks() was called.
+  /// Returns how much memory the pool has reserved, and how much of it is allocated. The _high
+  /// values cover the time since the pool was created or reset_high_watermarks() was called.
   ///
   /// Driver: cuMemPoolGetAttribute.
   [[nodiscard]] pool_usage usage(call_site at = call_site::current()) const;
@@ -155,7 +159,8 @@ class WEIR_EXPORT memory_pool_ref {
 
   /// Returns the device that the pool belongs to. No driver call.
   [[nodiscard]] constexpr weir::device device() const noexcept { return weir::device{device_}; }
-  /// Returns how often an allocation is retried; 0 unless this reference comes from retrying().
+  /// Returns the maximum number of retries of an allocation; 0 unless this reference comes from
+  /// retrying().
   [[nodiscard]] constexpr int retries() const noexcept { return retries_; }
   /// Returns the driver's handle. No driver call.
   [[nodiscard]] constexpr CUmemPoolHandle_st* get() const noexcept { return handle_; }
@@ -166,8 +171,8 @@ class WEIR_EXPORT memory_pool_ref {
   }
 
  protected:
-  /// Replaces the handle and returns the previous one. Does not change the device. Called by the
-  /// owner.
+  /// Replaces the handle and returns the previous one. Does not change the device. Called by
+  /// memory_pool, the owner.
   CUmemPoolHandle_st* exchange_handle(CUmemPoolHandle_st* replacement) noexcept {
     CUmemPoolHandle_st* const previous = handle_;
     handle_ = replacement;
@@ -177,7 +182,7 @@ class WEIR_EXPORT memory_pool_ref {
  private:
   CUmemPoolHandle_st* handle_;
   int device_;
-  int retries_ = 0;
+  int retries_ = 0;  ///< see retries()
 };
 
 static_assert(std::is_trivially_copyable_v<memory_pool_ref> &&
@@ -200,8 +205,7 @@ struct memory_pool_options {
 ///
 /// Move-only. A moved-from or closed pool throws `closed` when used. The pool may be destroyed
 /// before the memory allocated from it: that memory stays valid, and the driver destroys the pool
-/// with the last allocation. Assigning to the memory_pool_ref part of an owner would leak the pool;
-/// assign only whole owners.
+/// with the last allocation.
 ///
 /// Thread safety: the operations of memory_pool_ref may be called from any thread; moving and
 /// closing need exclusive access.
@@ -213,8 +217,9 @@ class WEIR_EXPORT memory_pool : public memory_pool_ref {
   /// Creates a pool. A pinned pool gives its device access. If the constructor throws, no pool
   /// exists.
   ///
-  /// Throws: `invalid_value` for a location that such memory cannot have. The driver refuses a
-  /// managed pool with a size limit or with sharing, and NUMA nodes that the host does not have.
+  /// Throws: `invalid_value` for a location that memory of the given kind cannot have. The driver
+  /// refuses a managed pool with a size limit or with sharing, and NUMA nodes that the host does
+  /// not have.
   /// In a capture: allowed.
   /// Driver: cuMemPoolCreate, cuMemPoolSetAttribute, cuMemPoolSetAccess.
   explicit memory_pool(weir::device gpu, memory_pool_options options = {},
@@ -227,7 +232,8 @@ class WEIR_EXPORT memory_pool : public memory_pool_ref {
                                          call_site at = call_site::current());
 
   memory_pool(memory_pool&& other) noexcept;
-  /// Destroys the pool that this object held, and takes over the other one.
+  /// Destroys the pool that this object held, as the destructor does, and takes over the pool of
+  /// the other object.
   memory_pool& operator=(memory_pool&& other) noexcept;
   /// Destroys the pool and never blocks. Errors go to set_unhandled_error_handler.
   ///
@@ -235,8 +241,8 @@ class WEIR_EXPORT memory_pool : public memory_pool_ref {
   /// In a host function: another thread destroys the pool later.
   ~memory_pool();
 
-  /// Destroys the pool now and reports errors. A second call does nothing. If it is its device's
-  /// current pool, the default pool becomes current again.
+  /// Destroys the pool now and reports errors. A second call does nothing. If the pool is its
+  /// device's current pool, the device's default pool becomes current again.
   ///
   /// Driver: cuMemPoolDestroy.
   void close(call_site at = call_site::current());
@@ -287,9 +293,9 @@ static_assert(!std::is_copy_constructible_v<memory_pool> &&
 /// Driver: cuDeviceSetMemPool.
 WEIR_EXPORT void set_current_memory_pool(memory_pool_ref pool, call_site at = call_site::current());
 
-/// Makes a pool current until the end of the block, then restores the previous one. The current
-/// pool belongs to the process, not to a thread: if scopes for one device overlap in several
-/// threads, the scope that ends last decides.
+/// Makes a pool the current pool of its device until the end of the block, then restores the
+/// previous pool. The current pool belongs to the process, not to a thread: if scopes for one
+/// device overlap in several threads, the scope that ends last restores its own previous pool.
 class WEIR_EXPORT memory_pool_scope {
  public:
   /// Makes `pool` the current pool of its device.

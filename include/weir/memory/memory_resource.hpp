@@ -11,21 +11,25 @@
 namespace weir {
 namespace detail {
 
-/// The operations of a resource that memory_pool_ref does not have.
+/// Like memory_pool_ref::allocate(), but first checks that the alignment is supported.
 WEIR_EXPORT void* allocate_aligned(memory_pool_ref pool, stream_ref stream, std::size_t bytes,
                                    std::size_t alignment, call_site at);
+/// Like memory_pool_ref::deallocate(), but passes errors to set_unhandled_error_handler.
 WEIR_EXPORT void deallocate_noexcept(memory_pool_ref pool, stream_ref stream,
                                      void* address) noexcept;
+/// Allocates memory that every stream may use when the call returns. May block for that.
 WEIR_EXPORT void* allocate_synchronously(memory_pool_ref pool, std::size_t bytes,
                                          std::size_t alignment, call_site at);
+/// Frees memory that no work uses any more. Errors go to set_unhandled_error_handler.
 WEIR_EXPORT void deallocate_synchronously(memory_pool_ref pool, void* address) noexcept;
 /// Like allocate_synchronously(), but throws std::bad_alloc if there is no memory, as the standard
-/// library expects.
+/// library expects. Throws `invalid_value` if the host cannot access the memory of the pool.
 WEIR_EXPORT void* allocate_or_bad_alloc(memory_pool_ref pool, std::size_t bytes,
                                         std::size_t alignment);
 
-/// Returns true if Property is the property with this name (cuda::mr::device_accessible), in any
-/// version of that library. The name is compared so that no header of the library is needed.
+/// Returns true if Property is a type with this name, without its namespace: "device_accessible"
+/// for cuda::mr::device_accessible. Compares names, so that weir needs no header of that library
+/// and accepts every version of it.
 template <class Property>
 consteval bool is_property(const char* name) {
   const char* const function =
@@ -44,19 +48,20 @@ consteval bool is_property(const char* name) {
 
 }  // namespace detail
 
-/// The alignment of all memory from a pool, in bytes, and so the largest alignment that a resource
-/// accepts.
+/// The alignment of all memory from a pool, in bytes. It is the largest alignment that a memory
+/// resource accepts.
 inline constexpr std::size_t pool_alignment = 256;
 
 /// A borrowed pool as a memory resource. Trivially copyable; equal if the pools are.
 ///
-/// It satisfies the concepts of cuda::mr: resource, resource_with, and async_resource from before
-/// CCCL 3.1. cuda::mr::resource_ref, rmm::device_async_resource_ref and types built on them accept
-/// it. weir needs no header of these libraries.
+/// It satisfies these concepts of cuda::mr: resource, resource_with, and async_resource, which only
+/// exists before CCCL 3.1. cuda::mr::resource_ref, rmm::device_async_resource_ref and types built
+/// on them accept it. weir needs no header of these libraries.
 /// It has the property device_accessible; a resource of a pinned pool also has host_accessible.
 /// Allocation throws weir::error: `out_of_memory`, or `invalid_value` for an alignment that is not
 /// a power of two up to pool_alignment. Deallocation never throws; errors go to
-/// set_unhandled_error_handler. A resource of a pool from retrying() retries, too.
+/// set_unhandled_error_handler. If the pool reference comes from memory_pool_ref::retrying(),
+/// allocations are retried.
 ///
 /// In a host function: throws `not_permitted`.
 /// Thread safety: all members may be called from any thread.
@@ -85,15 +90,15 @@ class basic_pool_resource {
     detail::deallocate_noexcept(pool_, stream, address);
   }
 
-  /// Allocates memory that every stream may use when the call returns, and the host if it can
-  /// access the memory. The call may block for that.
+  /// Allocates memory that every stream may use when the call returns, and the host, too, if the
+  /// pool's memory is accessible to it. The call may block for that.
   ///
   /// Throws: `out_of_memory`; `invalid_value` for an alignment that is not supported.
   [[nodiscard]] void* allocate_sync(std::size_t bytes, std::size_t alignment = pool_alignment,
                                     call_site at = call_site::current()) const {
     return detail::allocate_synchronously(pool_, bytes, alignment, at);
   }
-  /// Frees memory of allocate_sync(). The caller ensures that no work uses it any more. Errors go
+  /// Frees memory from allocate_sync(). The caller ensures that no work uses it any more. Errors go
   /// to set_unhandled_error_handler.
   void deallocate_sync(void* address, std::size_t /*bytes*/,
                        std::size_t /*alignment*/ = pool_alignment) const noexcept {

@@ -10,8 +10,8 @@
 
 namespace weir {
 
-/// An allocator of the standard library that allocates from a pinned pool. Every device can read
-/// and write the memory in place:
+/// An allocator of the standard library that allocates from a pinned pool. The pool's device can
+/// read and write the elements in place, without a copy:
 ///
 ///   weir::memory_pool pool{gpu, {.memory = weir::pool_memory::pinned,
 ///                                .release_threshold = weir::keep_all}};

@@ -16,15 +16,15 @@ namespace weir {
 /// The host reads and writes it like an array. Every device can copy from and to it, and access it
 /// directly.
 /// Destroying a buffer while a copy uses it is allowed: weir's operations record the streams on
-/// which they use it. Another thread frees the memory when their work is done. For work that weir
-/// did not queue, call used_on().
+/// which they use the buffer. weir's own thread frees the memory when the work of these streams is
+/// done. For work that weir did not queue, call used_on().
 /// T must be trivially copyable. An empty buffer owns nothing. Common members such as data() and
 /// operator[] are in typed_memory.hpp. Move-only. A moved-from or closed buffer throws `closed`
 /// when used.
 ///
-/// In a capture: allowed if the capture was begun through weir; not part of the capture. For other
-/// captures, the driver refuses to allocate and invalidates the capture. Closing and destroying a
-/// buffer invalidates no capture.
+/// In a capture: allocating is allowed if the capture was begun through weir, and is not captured.
+/// In a capture that was started directly through the driver, the driver refuses to allocate and
+/// invalidates the capture. Closing and destroying a buffer invalidates no capture.
 /// Thread safety: copies from the buffer may be queued from several threads; all other members need
 /// exclusive access.
 /// Cost: allocating and freeing takes tens of microseconds; keep the buffer.
@@ -42,14 +42,15 @@ class pinned_buffer : public detail::host_array<T, detail::host_accessible_memor
       : elements{detail::host_accessible_kind::pinned, size, sizeof(T), gpu,
                  detail::pinned_for_all_devices,       at} {}
 
-  /// Moves the buffer. Destroying or overwriting a buffer never blocks: another thread frees the
-  /// memory when the recorded streams are done. It waits for the whole device if the GPU's driver
-  /// does so. Errors go to set_unhandled_error_handler.
+  /// Moves the buffer. Destroying or overwriting a buffer never blocks: weir's own thread frees the
+  /// memory when the work of the recorded streams is done. A GPU's driver may wait for the whole
+  /// device during the free, which blocks only that thread. Errors go to
+  /// set_unhandled_error_handler.
   ///
   /// Driver: cuMemFreeHost.
   pinned_buffer(pinned_buffer&&) noexcept = default;
-  /// Frees the memory that this buffer held, like the destructor, and takes over the other
-  /// buffer's.
+  /// Frees the memory that this buffer held, like the destructor, and takes over the memory of the
+  /// other buffer.
   pinned_buffer& operator=(pinned_buffer&&) noexcept = default;
 
   /// Waits for the streams that use the buffer, frees the memory now and reports errors. A second

@@ -9,13 +9,13 @@ namespace weir {
 
 /// A borrowed box of elements: `width` elements per row, `height` rows per slice, `depth` slices.
 /// Each row begins `pitch` bytes after the previous row, each slice `slice_rows` rows after the
-/// previous slice. So a part of a larger box is a pitched_span, too:
+/// previous slice. A part of a larger box can therefore be described by a pitched_span, too:
 ///
 ///   pitched_span<float> image{x.data(), width, height, pitch};
 ///   pitched_span<float> middle = image.part(100, 50, 640, 480);
 ///
-/// Trivially copyable; pass by value. Valid while the memory is, like a std::span. The operation
-/// that uses the box checks its values.
+/// Trivially copyable; pass by value. Valid while the memory is, like a std::span. The constructors
+/// check nothing; the operation that uses the box checks its sizes.
 template <class T>
 class pitched_span {
  public:

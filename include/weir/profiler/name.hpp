@@ -19,8 +19,8 @@ namespace detail {
 
 struct profiler;  ///< defined in src/api/profiler/nvtx.hpp
 
-/// The attached profiler; null if there is none. Before the first use, it points to an object whose
-/// functions load the profiler.
+/// The functions of the attached profiler; null if there is none. Before the first use, it points
+/// to functions that load the profiler and set this pointer.
 WEIR_EXPORT extern const profiler* profiler_in_use;
 WEIR_EXPORT void push_range(const profiler* tool, const char* name) noexcept;
 WEIR_EXPORT void pop_range(const profiler* tool) noexcept;
@@ -29,14 +29,15 @@ WEIR_EXPORT void mark(const profiler* tool, const char* name) noexcept;
 }  // namespace detail
 
 /// Names a stream. A name is shown in a profiler's timeline, in weir's errors and in to_string():
-/// 'stream "copies" 0x55d0c8 (device 0)'. A later name replaces an earlier one; an empty name
+/// 'stream "copies" 0x55d0c8 (device 0)'. A new name replaces the previous one; an empty name
 /// removes it.
 ///
-/// Names of weir's own objects end with the objects. Names of foreign or released streams and
-/// events remain until they are removed, even if the handle is reused. The profiler is the tool
-/// that the environment variable NVTX_INJECTION64_PATH names; Nsight Systems sets it for the
-/// programs that it starts. weir implements the tools' protocol (NVTX 3) itself. Without a
-/// profiler, names only appear in messages. Makes no driver call.
+/// If weir owns the stream, its name is removed with the stream. The name of a foreign or released
+/// stream or event remains until set_name() removes it, even if the driver gives the handle to
+/// another object. The profiler is the tool that the environment variable NVTX_INJECTION64_PATH
+/// names; Nsight Systems sets it for the programs that it starts. weir implements the tools'
+/// protocol (NVTX 3) itself. Without a profiler, names only appear in messages. Makes no driver
+/// call.
 ///
 /// Throws: `closed` for a closed stream.
 /// In a capture: allowed.
@@ -59,8 +60,8 @@ WEIR_EXPORT void set_name(memory_pool_ref pool, std::string_view name,
 /// Throws: `closed` for a closed context.
 WEIR_EXPORT void set_name(context_ref context, std::string_view name,
                           call_site at = call_site::current());
-/// Names a device. The name is shown only where the device itself is the subject, not for its
-/// streams.
+/// Names a device. A message shows the name only if the device itself is the subject of the
+/// message, not for the device's streams.
 WEIR_EXPORT void set_name(device gpu, std::string_view name, call_site at = call_site::current());
 /// Names the calling thread for profilers and, cut to 15 bytes, for debuggers and system tools.
 WEIR_EXPORT void set_thread_name(std::string_view name);
@@ -76,9 +77,10 @@ WEIR_EXPORT void set_thread_name(std::string_view name);
 /// Returns the name of a device; empty if it has none.
 [[nodiscard]] WEIR_EXPORT std::string name_of(device gpu);
 
-/// Marks what the calling thread does until the end of the block, in a profiler's timeline. It
-/// covers host time; the profiler relates the queued work to it. Ranges nest; each has to end on
-/// the thread that began it.
+/// Marks a range of the calling thread's time in a profiler's timeline, from the construction to
+/// the destruction of this object. The range covers host time; the profiler relates to it the work
+/// that the thread queues meanwhile. Ranges nest. Destroy each object on the thread that created
+/// it.
 ///
 /// In a capture: allowed.
 /// In a host function: allowed.
@@ -104,10 +106,10 @@ class profile_range {
   }
 
  private:
-  const detail::profiler* profiler_;
+  const detail::profiler* profiler_;  ///< null if there was no profiler at construction
 };
 
-/// Marks a moment in a profiler's timeline.
+/// Marks a moment in a profiler's timeline. The text must be valid until the call returns.
 ///
 /// Cost: one load without a profiler.
 inline void profile_mark(const char* name) noexcept {

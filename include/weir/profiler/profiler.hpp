@@ -37,7 +37,7 @@ class WEIR_EXPORT profiler_scope {
   profiler_scope(const profiler_scope&) = delete;
   profiler_scope& operator=(const profiler_scope&) = delete;
   /// Stops the recording. Errors go to set_unhandled_error_handler. In a host function, another
-  /// thread stops it later.
+  /// thread stops the recording afterwards.
   ~profiler_scope();
 
  private:

@@ -16,7 +16,7 @@ namespace detail {
 
 template <class S>
 inline constexpr bool is_weir_stream =
-    std::is_convertible_v<const S*, const stream_ref*>;  // S may be incomplete
+    std::is_convertible_v<const S*, const stream_ref*>;  // pointers, because S may be incomplete
 
 template <class S>
 concept has_get_handle = requires(const S& s) {
@@ -35,15 +35,15 @@ concept smart_pointer = requires {
 
 }  // namespace detail
 
-/// A class of another library that returns a raw stream from get() or value(). Converts to a
-/// stream_ref implicitly.
+/// A class of another library that returns a raw stream from get() or value(). Its objects convert
+/// to weir::stream_ref implicitly.
 template <class S>
 concept stream_source = std::is_class_v<S> && !detail::is_weir_stream<S> &&
                         (detail::has_get_handle<S> || detail::has_value_handle<S>);
 
-/// A stream_source that can also be constructed from a raw stream: a reference type. weir's streams
-/// convert to it implicitly. Smart pointers, which would take ownership, are excluded. The rule is
-/// structural, so no header of the other library is needed.
+/// A stream_source that can also be constructed from a raw stream: a type that refers to a stream
+/// and does not own it. weir's streams convert to such a type implicitly. Smart pointers, which
+/// would take ownership, are excluded. The concept needs no header of the other library.
 template <class S>
 concept foreign_stream =
     stream_source<S> && std::constructible_from<S, CUstream_st*> && !detail::smart_pointer<S>;

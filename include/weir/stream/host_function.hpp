@@ -17,44 +17,53 @@
 namespace weir {
 namespace detail {
 
-/// A closure that is queued in a stream. It is stored in a block of weir's pool, directly before
-/// the closure.
+/// The header of a closure that is queued in a stream. Header and closure are the base and the
+/// member of one object, in a memory block from allocate_host_call().
 struct host_call : deferred_task {
-  void (*invoke)(host_call& self, errc status) = nullptr;  ///< may throw
-  /// destroys the closure; null if that does nothing
+  void (*invoke)(host_call& self, errc status) = nullptr;  ///< calls the closure; may throw
+  /// Destroys the closure; null if its destructor is trivial.
   void (*destroy)(host_call& self) noexcept = nullptr;
-  void (*deallocate)(host_call& self) noexcept = nullptr;  ///< returns the block
-  CUstream_st* stream = nullptr;  ///< the stream whose next sync() throws the closure's exception
-  unsigned long long owner = 0;   ///< identifies that stream if the handle is reused
+  void (*deallocate)(host_call& self) noexcept = nullptr;  ///< frees the memory block
+  /// The stream whose next sync() throws an exception of the closure. Not used for a closure in a
+  /// graph.
+  CUstream_st* stream = nullptr;
+  /// An id of that stream, which distinguishes it from a later stream with an equal handle.
+  unsigned long long owner = 0;
 };
 
+/// A function object that can be called more than once.
 template <class F>
 concept repeatable = requires(std::decay_t<F>& f) {
   f();
 };
 
+/// A function object that can be called once, as an rvalue.
 template <class F>
 concept consumable = requires(std::decay_t<F>&& f) {
   std::move(f)();
 };
 
+/// A function object that can be called once, as an rvalue, with the result of earlier work.
 template <class F>
 concept takes_status = requires(std::decay_t<F>&& f, errc status) {
   std::move(f)(status);
 };
 
-/// Says if a closure runs once or at every execution of a captured stream.
+/// Says whether a closure runs once, or may run at every launch of a graph that it was captured
+/// into.
 enum class host_call_use : unsigned char { once, repeatable };
 
-/// Allocates a block for a closure of that size. Small blocks come from a pool, without an
+/// Returns memory for a host_call and its closure, of `bytes` bytes in all. Sets `*deallocate` to
+/// the function that frees it. Small blocks usually come from a pool of freed blocks, without an
 /// allocation.
 [[nodiscard]] WEIR_EXPORT void* allocate_host_call(std::size_t bytes, std::size_t alignment,
                                                    void (**deallocate)(host_call&) noexcept);
 
-/// Queues the closure. On failure destroys the closure once and throws.
+/// Queues the closure. On failure destroys the closure, frees its memory and throws.
 WEIR_EXPORT void enqueue_host_call(stream_ref stream, host_call& call, host_call_use use,
                                    call_site at);
 
+/// Moves or copies `f` into a memory block and queues it. Invoke{}(f, status) calls it.
 template <class F, class Invoke>
 void launch_closure(stream_ref stream, F&& f, Invoke, host_call_use use, call_site at) {
   using closure = std::decay_t<F>;
@@ -86,29 +95,30 @@ void launch_closure(stream_ref stream, F&& f, Invoke, host_call_use use, call_si
 
 // These rules hold for launch_host(), launch_host_once() and add_callback():
 //
-// - The function runs after the work queued before it, on a thread of the driver's. Work queued
+// - The function runs after the work queued before it, on a thread of the driver. Work queued
 //   after it starts when it has returned. Queueing does not block.
 // - Functions of all streams may share one thread, so one must not wait for another.
 // - Inside the function no CUDA call may be made, and weir's operations throw `not_permitted`.
-//   weir's objects may be destroyed: another thread does it.
+//   Objects of weir may be destroyed in it: weir's own thread makes the driver calls for that.
 // - An exception of the function does not reach the driver, and later work still runs. The next
-//   sync() of the stream throws it, or the next wait for a completion of the stream. Of several
-//   exceptions the first is thrown; the others go to set_unhandled_error_handler.
-// - The function object is destroyed exactly once, on a thread where CUDA calls are allowed: after
-//   it ran or, if the context becomes unusable before, without having run. If queueing fails, it is
-//   destroyed in the call, which throws the error.
+//   sync() of the stream throws it, or the next wait for a completion of the stream. If several
+//   functions threw before that, the first exception is thrown; the others go to
+//   set_unhandled_error_handler.
+// - The function object is destroyed exactly once, on a thread where CUDA calls are allowed. That
+//   happens after it ran or, if the context became unusable before, without having run. If queueing
+//   fails, the call destroys it and throws the error.
 // - Function objects of up to 64 bytes need no allocation.
-// - In a host function the calls throw `not_permitted`.
-// - The driver call is cuStreamAddCallback. Unlike cuLaunchHostFunc it also calls back when the
-//   context has become unusable.
+// - The three functions throw `not_permitted` if they are called in a host function.
+// - Outside captures weir calls cuStreamAddCallback. Unlike cuLaunchHostFunc, it also calls back if
+//   the context has become unusable, so that weir can destroy the function object.
 
-/// Runs f(), called as an lvalue, each time this point of the stream is executed. That is once or,
-/// if it was captured, at each launch of the graph. Not called if the context becomes unusable
-/// before. See above for the rules.
+/// Calls f() on the host after the work queued so far: once or, if the stream captures, at each
+/// launch of the graph. f is called as an lvalue. It is not called if the context becomes unusable
+/// before. The comment above launch_host() in host_function.hpp lists all rules.
 ///
 /// In a capture: allowed. The graph owns f, and destroys it when the graph, its clones and its
 /// executables are destroyed and no launch is in progress. Exceptions of f go to
-/// set_unhandled_error_handler, because no stream represents all launches.
+/// set_unhandled_error_handler, because launches of the graph may run in any stream.
 /// Driver: cuStreamAddCallback; in a capture: cuUserObjectCreate, cuGraphRetainUserObject,
 /// cuLaunchHostFunc.
 template <detail::repeatable F>
@@ -119,14 +129,15 @@ void launch_host(stream_ref stream, F&& f, call_site at = call_site::current()) 
   detail::launch_closure(stream, std::forward<F>(f), invoke, detail::host_call_use::repeatable, at);
 }
 
-/// Like launch_host() for a C function: calls function(data). Does not allocate.
+/// Like launch_host() of a function object: calls function(data). Does not allocate.
 ///
 /// Throws: `invalid_value` for a null function.
 WEIR_EXPORT void launch_host(stream_ref stream, void (*function)(void* data), void* data,
                              call_site at = call_site::current());
 
-/// Runs std::move(f)() once, for functions that can run only once because they give away what they
-/// hold. Not called if the context becomes unusable before. See above for the rules.
+/// Calls std::move(f)() once on the host after the work queued so far. It is for functions that can
+/// run only once because they move their members elsewhere. f is not called if the context becomes
+/// unusable before. The comment above launch_host() in host_function.hpp lists all rules.
 ///
 /// In a capture: throws `stream_capture_unsupported` before the driver is called; the capture stays
 /// valid.
@@ -139,8 +150,9 @@ void launch_host_once(stream_ref stream, F&& f, call_site at = call_site::curren
   detail::launch_closure(stream, std::forward<F>(f), invoke, detail::host_call_use::once, at);
 }
 
-/// Runs std::move(f)(status) exactly once, even if earlier work failed. `status` is success or the
-/// error. See above for the rules.
+/// Calls std::move(f)(status) exactly once on the host after the work queued so far, even if that
+/// work failed. `status` is errc::success or the error. The comment above launch_host() in
+/// host_function.hpp lists all rules.
 ///
 /// In a capture: throws `stream_capture_unsupported` before the driver is called; the capture stays
 /// valid.
@@ -153,7 +165,8 @@ void add_callback(stream_ref stream, F&& f, call_site at = call_site::current())
   detail::launch_closure(stream, std::forward<F>(f), invoke, detail::host_call_use::once, at);
 }
 
-/// Returns true if the calling thread is running one of these functions.
+/// Returns true if the calling thread is inside a host function: one that launch_host(),
+/// launch_host_once() or add_callback() queued, or one of a graph's host function nodes.
 [[nodiscard]] WEIR_EXPORT bool in_host_function() noexcept;
 
 }  // namespace weir

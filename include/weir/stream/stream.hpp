@@ -36,7 +36,7 @@ class stream_state;
 /// sync() with the driver's code. After such an error nearly every call on the context fails;
 /// context_ref::status() returns it.
 ///
-/// In a capture: the driver's capture rules apply; each operation names its own.
+/// In a capture: the driver's capture rules apply; the comment of each operation says which.
 /// In a host function: every operation fails with `not_permitted`.
 /// Thread safety: all operations may be called from any thread.
 class WEIR_EXPORT stream_ref {
@@ -50,8 +50,9 @@ class WEIR_EXPORT stream_ref {
   stream_ref(decltype(nullptr)) = delete;
 
   /// Returns the legacy default stream of the context that is current at each use. All threads
-  /// share it; blocking streams order with it. It is never destroyed. If no context is current,
-  /// operations throw `invalid_context`; context_scope (weir/device/context.hpp) makes one current.
+  /// share it. Its work and the work of blocking streams (stream_kind::blocking) wait for each
+  /// other. It is never destroyed. If no context is current, operations throw `invalid_context`;
+  /// context_scope (weir/device/context.hpp) makes one current.
   [[nodiscard]] static stream_ref legacy() noexcept;
   /// Returns the per-thread default stream. This reference means a different stream in each thread
   /// that uses it. It needs a current context, as legacy() does.
@@ -97,10 +98,11 @@ class WEIR_EXPORT stream_ref {
     }
   }
 
-  /// Makes later work of this stream wait for all work queued in `awaited` so far. `awaited` may
-  /// belong to another device. Does nothing if `awaited` is this stream.
+  /// Makes later work of this stream wait for all work queued so far in the stream `awaited`.
+  /// `awaited` may belong to another device. Does nothing if `awaited` is this stream.
   ///
-  /// Uses an event that weir caches for each thread and context.
+  /// Records an event that weir caches for each thread and context, so that no event is created at
+  /// each call.
   ///
   /// In a capture: if `awaited` captures, this stream joins that capture. If only this stream
   /// captures, throws `stream_capture_isolation`, and the driver invalidates the capture.
@@ -186,10 +188,10 @@ class WEIR_EXPORT stream_ref {
   template <class F>
   [[nodiscard]] auto enqueue(F&& f, call_site at = call_site::current()) const;
 
-  // Properties. For streams that weir created or adopted they are cached, and no driver call is
-  // made. For other streams the driver is queried. A query that would invalidate a capture of the
-  // stream throws `stream_capture_unsupported` instead. For the default streams the result applies
-  // to the context that is current at the call.
+  // Properties. weir caches the properties of the streams that it created or adopted, and makes no
+  // driver call for them. For other streams it queries the driver. A query that would invalidate a
+  // capture of the stream throws `stream_capture_unsupported` instead. For the default streams the
+  // result applies to the context that is current at the call.
 
   /// Returns a number that is unique in the process and never reused after the stream is destroyed.
   /// weir numbers the streams that it creates; for other streams the number is the driver's.
@@ -208,7 +210,8 @@ class WEIR_EXPORT stream_ref {
   ///
   /// Driver: cuStreamGetPriority.
   [[nodiscard]] int priority(call_site at = call_site::current()) const;
-  /// Returns true if the stream orders with the legacy default stream.
+  /// Returns true if the stream is blocking: its work and the work of the legacy default stream
+  /// wait for each other.
   ///
   /// Driver: cuStreamGetFlags.
   [[nodiscard]] bool is_blocking(call_site at = call_site::current()) const;
@@ -229,7 +232,8 @@ class WEIR_EXPORT stream_ref {
   friend bool operator==(stream_ref a, stream_ref b) noexcept { return a.token() == b.token(); }
   /// Returns true if the stream has this handle.
   friend bool operator==(stream_ref a, CUstream_st* b) noexcept { return a == stream_ref{b}; }
-  friend bool operator==(stream_ref, decltype(nullptr)) = delete;  // nor is it 0 or null
+  friend bool operator==(stream_ref,
+                         decltype(nullptr)) = delete;  // a stream is not compared with 0
   /// Compares with another library's stream. The two types convert to each other, so without these
   /// overloads the comparison would be ambiguous.
   template <stream_source S>
@@ -256,8 +260,9 @@ class WEIR_EXPORT stream_ref {
     const auto value = reinterpret_cast<__UINTPTR_TYPE__>(handle_);
     return value == 0 ? 1 : value;
   }
-  /// Called when a direct call did not return success. They throw the error, or make the full call
-  /// if the direct call did not reach the driver.
+  // The functions with the suffix _slow complete an operation whose direct driver call did not
+  // return success. `answer` is the result of that call. They report its error or, if it did not
+  // reach the driver, make the full call.
   void record_slow(event_ref event, detail::direct_status answer, call_site at) const;
   void wait_slow(event_ref event, detail::direct_status answer, call_site at) const;
   void wait_slow(stream_ref awaited, detail::direct_status answer, call_site at) const;
@@ -270,8 +275,9 @@ class WEIR_EXPORT stream_ref {
 
 static_assert(std::is_trivially_copyable_v<stream_ref> && sizeof(stream_ref) == sizeof(void*));
 
-/// Says if a stream orders with the legacy default stream. Most streams should be non-blocking, so
-/// that their work overlaps with the rest of the program. cudaStreamCreate creates blocking ones.
+/// Says whether the work of a stream and the work of the legacy default stream wait for each other
+/// (blocking). Most streams should be non-blocking, so that their work overlaps with the rest of
+/// the program. cudaStreamCreate creates blocking ones.
 enum class stream_kind : unsigned char { non_blocking, blocking };
 
 /// Options for creating a stream.
@@ -282,13 +288,13 @@ struct stream_options {
   stream_kind kind = stream_kind::non_blocking;
 };
 
-/// An owned stream, bound to one device. Derives from stream_ref, so it has all its operations and
-/// can be passed wherever a stream_ref is expected.
+/// An owned stream, bound to one device. Derives from stream_ref, so it has all operations of a
+/// stream_ref and can be passed wherever one is expected.
 ///
 /// Move-only. A moved-from or closed stream throws `closed` when used; it never stands for the
 /// default stream. A stream can still be the current stream of a thread, or a weir::buffer can need
-/// it for its stream-ordered free. The driver's stream is then destroyed when the last of these
-/// users ends. The caller does not have to wait for that.
+/// it for its stream-ordered free. If so, the driver's stream is destroyed when the last of these
+/// users no longer needs it. The caller does not have to wait for that.
 ///
 /// Thread safety: the operations of stream_ref may be called from any thread. Moving and closing
 /// need external synchronisation.
@@ -327,13 +333,13 @@ class WEIR_EXPORT stream : public stream_ref {
   /// thrown.
   ///
   /// In a capture: allowed. If the stream itself captures, it is destroyed after the capture has
-  /// ended. The capture can still be ended through the raw handle. (The driver would drop the
-  /// capture without an error.)
+  /// ended. The capture can still be ended through the raw handle. (If the driver destroyed the
+  /// stream earlier, it would drop the capture without an error.)
   /// In a host function: allowed; another thread destroys the stream.
   /// Driver: cuStreamIsCapturing, cuStreamDestroy.
   ~stream();
 
-  /// Destroys the stream now. Does nothing if it is closed already.
+  /// Destroys the stream now. Does nothing if the stream is closed already.
   ///
   /// Throws: the driver's error.
   /// In a capture: as the destructor.
@@ -344,10 +350,11 @@ class WEIR_EXPORT stream : public stream_ref {
 
   /// Calls sync(), then close(). Also closes if the work failed.
   ///
-  /// Throws: the first error, with later ones attached. Throws `illegal_state` with nothing done
-  /// while the stream has other users. These are threads for which it is the current stream,
-  /// buffers that belong to it, and memory that was used on it (buffers, pinned and managed memory,
-  /// wait words). In that case call sync() and close(): the last user then destroys the stream.
+  /// Throws: the first error, with an error of close() attached (error::attached()). Throws
+  /// `illegal_state` with nothing done while the stream has other users. Other users are threads
+  /// for which it is the current stream, buffers that belong to it, and memory that was used on it
+  /// (buffers, pinned and managed memory, wait words). In that case call sync() and close(): the
+  /// last user then destroys the stream.
   void shutdown(call_site at = call_site::current());
 
   /// Gives up ownership and returns the handle, which the caller has to destroy. The object is
@@ -356,7 +363,8 @@ class WEIR_EXPORT stream : public stream_ref {
   /// Throws: `illegal_state` under the conditions listed at shutdown().
   [[nodiscard]] CUstream_st* release(call_site at = call_site::current());
 
-  /// Like stream_ref::completion(), without the lookup of the stream's state.
+  /// Like stream_ref::completion(), but does not have to look up weir's data of the stream, so it
+  /// is faster.
   [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
 
   /// Returns the reference to this stream.
@@ -370,7 +378,8 @@ class WEIR_EXPORT stream : public stream_ref {
     state_ = nullptr;
   }
 
-  /// The properties. They outlive this object while other users need the stream.
+  /// weir's data of the stream, such as its properties; null if closed. The data outlive this
+  /// object while other users need the stream.
   detail::stream_state* state_;
 };
 

@@ -13,19 +13,22 @@ namespace weir {
 
 /// The way in which a thread waits in stream.sync(). The numbers are the driver's.
 enum class sync_policy : int {
-  unset = -1,     ///< never set: the context's policy applies. Cannot be set
+  /// Returned for a stream whose policy was never set: the context's policy applies. This value
+  /// cannot be set.
+  unset = -1,
   automatic = 1,  ///< the driver chooses
   spin = 2,       ///< wakes up soonest, and uses a processor
   yield = 3,      ///< spins, and lets other threads run in between
   block = 4,      ///< sleeps
 };
 
-/// The use of the cache by an access. The numbers are the driver's.
+/// How an access uses the device's L2 cache. The numbers are the driver's (CUaccessProperty).
 enum class cache_hint : int { normal = 0, streaming = 1, persisting = 2 };
 
-/// A range of device memory that kernels of the stream treat differently in the device's cache.
-/// device_attribute::max_access_window_bytes is the maximum size. A limit of the context says how
-/// many bytes can persist; it is 0 unless the program sets it (CU_LIMIT_PERSISTING_L2_CACHE_SIZE).
+/// A range of device memory whose accesses by kernels of the stream use the device's L2 cache
+/// differently. device_attribute::max_access_window_bytes is the maximum size. `persisting` has an
+/// effect only after the program has set the limit of persisting bytes of the context, which is 0
+/// at first (cuCtxSetLimit, CU_LIMIT_PERSISTING_L2_CACHE_SIZE).
 struct access_window {
   /// Start of the range.
   void* base = nullptr;
@@ -50,7 +53,7 @@ struct sync_domain_map {
   friend bool operator==(const sync_domain_map&, const sync_domain_map&) noexcept = default;
 };
 
-/// Attributes to set together. Empty members stay as they are.
+/// Attributes to set together. If a member is empty, the attribute does not change.
 struct stream_settings {
   std::optional<int> priority = {};
   std::optional<weir::sync_policy> sync_policy = {};
@@ -59,12 +62,12 @@ struct stream_settings {
   std::optional<weir::sync_domain_map> sync_domain_map = {};
 };
 
-/// The attributes of a stream; they apply to work that is queued afterwards. A plain value that
-/// borrows the stream.
+/// The attributes of a stream. A changed attribute applies to work that is queued after the change.
+/// A plain value that borrows the stream.
 ///
 ///   weir::stream_attributes{s}.set_sync_policy(weir::sync_policy::block);
 ///
-/// Errors name the attribute as stream_settings does.
+/// An error text calls the attribute by its member name in stream_settings.
 ///
 /// In a capture: allowed; the captured work has the attributes.
 /// In a host function: throws `not_permitted`.
@@ -105,15 +108,16 @@ class WEIR_EXPORT stream_attributes {
   /// Sets the mapping of domains.
   void set_sync_domain_map(weir::sync_domain_map map, call_site at = call_site::current()) const;
 
-  /// Sets all attributes that are present, or none: if one fails, or memory runs out, the earlier
-  /// ones are restored.
+  /// Sets all attributes that are present, or none. If one cannot be set, or memory runs out, the
+  /// attributes that were set before it get their previous values again.
   ///
-  /// Throws: the first error, which names the attribute. If the driver does not allow an attribute
-  /// to be restored, it stays changed, and that error is attached (error::attached()).
+  /// Throws: the error of the attribute that could not be set, with its name. If the driver refuses
+  /// to restore an attribute, that attribute stays changed, and the driver's error is attached
+  /// (error::attached()).
   void set(const stream_settings& settings, call_site at = call_site::current()) const;
 
-  /// Copies all attributes of another stream. The stream stays blocking or non-blocking, since that
-  /// is no attribute.
+  /// Copies all attributes from the stream `source` to this stream. Whether the stream is blocking
+  /// does not change, since that is no attribute.
   ///
   /// Throws: `invalid_value` unless both streams belong to one context, or to green contexts of it.
   /// Driver: cuStreamCopyAttributes.

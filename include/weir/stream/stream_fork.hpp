@@ -16,34 +16,36 @@
 
 namespace weir {
 
-/// A fork: several streams that run after an origin's earlier work, until they are joined. After
-/// the join, the origin's later work runs after all of theirs.
+/// A fork of a stream, the origin, into several streams. Their work runs after the work queued in
+/// the origin before the fork. After join(), later work of the origin runs after all work of the
+/// other streams.
 ///
 ///   weir::stream_fork f{s, 3};  // f[0] is s
 ///   for (std::size_t i = 0; i < f.size(); ++i) weir::fill(f[i], part[i], 0.0f);
 ///   f.join();
 ///
-/// While the origin captures, the other streams join its capture, and join() is what allows the
-/// capture to end; so the origin may be a capture_scope. Outside a capture, all waits are on the
-/// device; the host is never blocked. The destructor joins the streams that join() has not joined,
-/// also during an exception. (cuda.core: split() and join().) Cannot be moved.
+/// If the origin captures (it may be a capture_scope), the other streams take part in its capture,
+/// which can only end after join(). Outside a capture, all waits are on the device; the host is
+/// never blocked. The destructor joins the streams that join() has not joined, also during an
+/// exception. The Python library cuda.core has split() and join() for this. Cannot be moved.
 ///
 /// In a host function: throws `not_permitted`.
 /// Thread safety: an object needs external synchronisation; the streams' operations may be called
 /// from any thread.
 class WEIR_EXPORT stream_fork {
  public:
-  /// Forks into `count` streams including the origin. The others are created on the origin's
-  /// context, with its priority, and are destroyed at the join. Suited to captures, where this
-  /// costs nothing at launch. On failure none of the streams has work in the origin's capture.
+  /// Forks into `count` streams including the origin. The other streams are created on the origin's
+  /// context, with its priority, and are destroyed at the join. Suited to captures: creating the
+  /// streams costs nothing when the graph is launched. If the constructor throws, no stream has to
+  /// be joined to the origin's capture.
   ///
   /// Throws: with nothing queued: `invalid_value` for a count below 2, `stream_capture_invalidated`
   /// if the origin's capture is invalidated.
   /// Driver: cuStreamCreateWithPriority, cuStreamGetCaptureInfo, cuEventRecord, cuStreamWaitEvent.
   stream_fork(stream_ref origin, unsigned count, call_site at = call_site::current());
 
-  /// Forks into `count` streams including the origin. The others are lent by the pool and returned
-  /// at the join.
+  /// Forks into `count` streams including the origin. The pool lends the other streams, which are
+  /// returned at the join.
   ///
   /// Throws: `exhausted` if the pool has too few streams.
   /// In a capture: a returned stream is lent again only after the capture. The role's limit must
@@ -54,27 +56,30 @@ class WEIR_EXPORT stream_fork {
   /// Forks into the origin and the given streams, for example {t, u}, which must outlive this
   /// object.
   ///
-  /// Throws: `invalid_value` if there are none, if the origin is among them, or if one is listed
-  /// twice. Throws `illegal_state` if one takes part in another capture, which stays valid.
+  /// Throws: `invalid_value` if `branches` is empty, contains the origin, or contains a stream
+  /// twice. Throws `illegal_state` if one of the streams takes part in another capture than the
+  /// origin; that capture stays valid.
   stream_fork(stream_ref origin, std::span<const stream_ref> branches,
               call_site at = call_site::current());
-  /// Forks into the origin and the given streams, which must outlive this object.
+  /// Forks into the origin and the given streams, as the constructor with a span does. The streams
+  /// must outlive this object.
   stream_fork(stream_ref origin, std::initializer_list<stream_ref> branches,
               call_site at = call_site::current())
       : stream_fork{origin, std::span{branches.begin(), branches.size()}, at} {}
 
   stream_fork(const stream_fork&) = delete;
   stream_fork& operator=(const stream_fork&) = delete;
-  /// Joins the streams if join() was not called. Errors go to set_unhandled_error_handler, except
+  /// Joins the streams that join() has not joined. Errors go to set_unhandled_error_handler, except
   /// for an invalidated capture, which the end of the capture reports.
   ~stream_fork();
 
-  /// Makes the origin wait for all other streams, and gives those up: afterwards only the origin is
-  /// left. Does nothing a second time. If the wait for one stream fails, the waits for the others
-  /// are still made; the failed one is left to the next join() or to the destructor.
+  /// Makes the origin wait for all other streams and removes them from the fork, so that only the
+  /// origin is left. A second call does nothing. If the wait for one stream fails, the other
+  /// streams are still joined. The stream whose wait failed stays in the fork; the next join() or
+  /// the destructor tries again.
   ///
-  /// Throws: `illegal_state` if the origin and the stream are no longer in one capture because a
-  /// capture began or ended since the fork. (The driver would invalidate the capture.)
+  /// Throws: `illegal_state` if the origin and a stream of the fork are no longer in one capture,
+  /// because a capture began or ended after the fork. (The driver would invalidate the capture.)
   /// Driver: cuStreamGetCaptureInfo, cuEventRecord, cuStreamWaitEvent.
   void join(call_site at = call_site::current());
   /// Returns true if only the origin is left.
@@ -98,9 +103,9 @@ class WEIR_EXPORT stream_fork {
  private:
   void fork(call_site at);
 
-  std::vector<stream> own_streams_;
-  std::vector<stream_lease> leases_;
-  std::vector<stream_ref> streams_;
+  std::vector<stream> own_streams_;   ///< the streams that the constructor created; may be empty
+  std::vector<stream_lease> leases_;  ///< the streams that a pool has lent; may be empty
+  std::vector<stream_ref> streams_;   ///< the origin, then the streams that are not joined yet
 };
 
 }  // namespace weir

@@ -20,17 +20,18 @@ class stream_pool_state;
 struct stream_pool_slot;
 }  // namespace detail
 
-/// A role: a purpose for which a pool has streams. Streams of different roles are never mixed.
+/// A role of a pool: a group of streams for one purpose, with a name and common options. Each
+/// stream of the pool belongs to one role.
 struct stream_role {
-  std::string_view name = {};  ///< copied
+  std::string_view name = {};  ///< the pool copies the text
   stream_options streams = {};
   unsigned limit = 16;            ///< maximum number of streams, 1 to 1024
   stream_settings settings = {};  ///< attributes of each stream
 };
 
 /// A stream lent by a stream_pool to one holder at a time. Derives from stream_ref. Destroying the
-/// lease returns the stream together with its queued work; the next holder's work runs after that.
-/// A lease may outlive its pool: the stream is then destroyed when it is returned.
+/// lease returns the stream, even if its work is still pending. Work of the next holder then runs
+/// after that work. A lease may outlive its pool: the stream is then destroyed when the lease ends.
 ///
 /// Move-only. A moved-from or closed lease throws `closed` when used.
 ///
@@ -43,11 +44,11 @@ class WEIR_EXPORT stream_lease : public stream_ref {
     other.reset();
   }
   stream_lease& operator=(stream_lease&& other) noexcept;
-  /// Returns the stream to its pool. Makes no driver call unless the pool was destroyed, so it is
-  /// allowed in a capture and in a host function.
+  /// Returns the stream to its pool, without a driver call. If the pool was destroyed, destroys the
+  /// stream, as ~stream() does. Both are allowed in a capture and in a host function.
   ~stream_lease() { close(); }
 
-  /// Returns the stream to its pool now. Does nothing if it is closed already.
+  /// Returns the stream to its pool now. Does nothing if the lease is closed already.
   void close() noexcept;
   /// Returns true if the lease was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return state_ == nullptr; }
@@ -66,7 +67,7 @@ class WEIR_EXPORT stream_lease : public stream_ref {
     slot_ = nullptr;
   }
 
-  detail::stream_pool_state* state_;
+  detail::stream_pool_state* state_;  ///< null if closed
   detail::stream_pool_slot* slot_;
 };
 
@@ -77,8 +78,9 @@ class WEIR_EXPORT stream_lease : public stream_ref {
 ///   weir::stream_lease s = pool.acquire("work");
 ///
 /// acquire() is for work that needs a stream of its own. It lends the stream that was returned
-/// longest ago if its work has finished. Otherwise it creates a stream, if the limit allows; else
-/// it lends that stream with its pending work. next() is for work that only has to be spread over
+/// longest ago if its work has finished. If the work is pending, or if all streams are lent, it
+/// creates a stream. If the role's limit is reached, it lends the stream that was returned longest
+/// ago although its work is pending. next() is for work that only has to be spread over several
 /// streams. A stream that was returned while it captures is not lent until its capture has ended.
 ///
 /// In a capture: allowed.
@@ -114,14 +116,14 @@ class WEIR_EXPORT stream_pool {
   /// Returns true if the pool was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return state_ == nullptr; }
 
-  // An empty role name stands for the first role in all of these, and an unknown one throws
-  // `invalid_value`. If the context is unusable, that is reported as by any call, and the pool does
-  // not change.
+  // In acquire(), try_acquire(), acquire_for(), next() and count(), an empty role name stands for
+  // the first role, and an unknown name throws `invalid_value`. If the context has become unusable,
+  // acquire() and next() throw its error, and the pool does not change.
 
   /// Lends a stream of a role. An empty name stands for the first role.
   ///
-  /// Throws: `exhausted` if all streams are lent, or were returned while they capture;
-  /// `invalid_value` for an unknown role.
+  /// Throws: `exhausted` if the limit is reached and each stream of the role is lent, or still
+  /// captures since it was returned; `invalid_value` for an unknown role.
   /// Driver: cuStreamIsCapturing, cuStreamQuery.
   [[nodiscard]] stream_lease acquire(std::string_view role = {},
                                      call_site at = call_site::current()) const;
@@ -131,7 +133,7 @@ class WEIR_EXPORT stream_pool {
   [[nodiscard]] std::optional<stream_lease> try_acquire(std::string_view role = {},
                                                         call_site at = call_site::current()) const;
   /// Like try_acquire(), but waits up to `timeout` for a stream. The first attempt is immediate;
-  /// the thread sleeps between later ones. Returns an empty optional on timeout.
+  /// the thread sleeps between further attempts. Returns an empty optional on timeout.
   template <detail::duration_like Duration>
   [[nodiscard]] std::optional<stream_lease> acquire_for(const Duration& timeout,
                                                         std::string_view role = {},
@@ -139,23 +141,24 @@ class WEIR_EXPORT stream_pool {
     return acquire_for_nanoseconds(detail::nanoseconds(timeout), role, at);
   }
 
-  /// Returns the streams of a role in turn, without a lease. The reference is valid while the pool
-  /// is. The stream can also be returned to other callers, or be lent: if a role is used through
-  /// both leases and next(), none of its streams has a single holder. Each call creates a stream
-  /// until the limit is reached.
+  /// Returns the streams of a role in turn, without a lease. Each call creates a stream until the
+  /// limit is reached. The reference is valid while the pool is open. Other callers of next() get
+  /// this stream as well, and acquire() may lend it. So do not use next() for a role whose leases
+  /// must be exclusive.
   ///
-  /// Throws: `exhausted` if all streams were returned while they capture.
+  /// Throws: `exhausted` if the limit is reached and all streams of the role capture.
   /// Driver: cuStreamIsCapturing.
   [[nodiscard]] stream_ref next(std::string_view role = {},
                                 call_site at = call_site::current()) const;
 
-  /// The number of streams of a role.
+  /// Numbers of streams of a role.
   struct counts {
-    unsigned limit = 0;
-    unsigned created = 0;
-    unsigned leased = 0;
+    unsigned limit = 0;    ///< stream_role::limit
+    unsigned created = 0;  ///< streams that exist, including those that are lent
+    unsigned leased = 0;   ///< streams that are lent
   };
-  /// Returns the numbers at some moment during the call, without a driver call.
+  /// Returns the numbers of streams of a role. Other threads may change them during the call. Makes
+  /// no driver call.
   [[nodiscard]] counts count(std::string_view role = {}, call_site at = call_site::current()) const;
   /// Returns the device of the pool.
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
@@ -166,7 +169,7 @@ class WEIR_EXPORT stream_pool {
                                                                     std::string_view role,
                                                                     call_site at) const;
 
-  detail::stream_pool_state* state_;
+  detail::stream_pool_state* state_;  ///< null if closed
 };
 
 }  // namespace weir

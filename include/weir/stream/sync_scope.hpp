@@ -13,12 +13,13 @@
 namespace weir {
 namespace detail {
 
-/// For a body that throws: syncs. Attaches an error of the sync to the current exception if that is
-/// a weir::error, else passes it to set_unhandled_error_handler.
+/// Waits for the stream. Called while an exception of the body is handled. An error of the wait is
+/// attached to that exception if both are weir::error; otherwise it goes to
+/// set_unhandled_error_handler.
 WEIR_EXPORT void sync_after_failure(stream_ref stream, call_site at) noexcept;
 
-/// Throws if a sync_guard forbids waits. Called before the body, because without the wait its
-/// memory could be destroyed too early.
+/// Throws if a sync_guard forbids waits. Called before the body: if only the wait after the body
+/// threw, copies that the body queued could still use memory of the caller after its destruction.
 WEIR_EXPORT void throw_if_sync_scope_forbidden(call_site at);
 
 }  // namespace detail
@@ -28,11 +29,12 @@ WEIR_EXPORT void throw_if_sync_scope_forbidden(call_site at);
 ///
 ///   std::vector<float> host(n);
 ///   weir::sync_scope(s, [&](weir::stream_ref s) { weir::copy(s, x, host); });
-///   set_current_stream(host);  // the copy has finished
+///   use(host);  // the copy has finished
 ///
-/// Throws: the exception of the body, else that of the sync. If both fail, the error of the sync is
-/// attached to the body's if both are weir::error; else it goes to set_unhandled_error_handler (for
-/// example an exception of a host function).
+/// Throws: the exception of the body, or else the exception of the wait. If both throw a
+/// weir::error, the error of the wait is attached to the error of the body. In all other cases the
+/// exception of the wait goes to set_unhandled_error_handler (for example an exception of a host
+/// function).
 /// In a capture: as stream_ref::sync().
 /// In a host function: throws `not_permitted`.
 /// Driver: cuStreamSynchronize.

@@ -12,10 +12,10 @@
 
 namespace weir {
 
-/// A semaphore imported by its file descriptor. Streams wait for the work of its exporter, and the
-/// exporter for theirs, without a host thread in between. On a GPU it is a semaphore exported by
-/// Vulkan (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT; binary or timeline). On an embedded
-/// device it is a shared_semaphore.
+/// A semaphore imported by its file descriptor. Streams wait for work of the API or process that
+/// exported it, and that exporter waits for work of the streams, without a host thread in between.
+/// On a GPU it is a semaphore exported by Vulkan (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
+/// binary or timeline). On an embedded device it is a shared_semaphore.
 ///
 /// Move-only. A moved-from or closed object throws `closed` when used.
 ///
@@ -23,15 +23,17 @@ namespace weir {
 /// external synchronisation.
 class WEIR_EXPORT external_semaphore {
  public:
-  /// Imports a semaphore of that kind. On success the driver owns the descriptor: do not use or
-  /// close it any more. If the import fails, the caller still owns it, as with
-  /// external_memory::import_fd(). Importing a semaphore twice gives two objects for one semaphore.
+  /// Imports the semaphore of the given kind that `fd` refers to. On success the driver owns the
+  /// descriptor: do not use or close it any more. If the import fails, the caller still owns the
+  /// descriptor, as with external_memory::import_fd(). A semaphore may be imported several times;
+  /// all objects then refer to the one semaphore.
   ///
   /// In a capture: allowed on any thread.
   /// In a host function: throws `not_permitted`.
   /// Driver: cuImportExternalSemaphore.
   external_semaphore(device gpu, semaphore_kind kind, int fd, call_site at = call_site::current());
-  /// Imports a shared_semaphore, with a duplicate of its descriptor. Embedded devices only.
+  /// Imports a shared_semaphore by a duplicate of its descriptor; `shared` stays open. Embedded
+  /// devices only.
   ///
   /// In a capture: allowed on any thread.
   /// In a host function: throws `not_permitted`.
@@ -41,11 +43,12 @@ class WEIR_EXPORT external_semaphore {
 
   external_semaphore(external_semaphore&& other) noexcept;
   external_semaphore& operator=(external_semaphore&& other) noexcept;
-  /// Releases the semaphore. Operations that streams have queued on it should have finished. Errors
-  /// go to set_unhandled_error_handler.
+  /// Releases the semaphore. On a GPU the program must first wait for all signals and waits that
+  /// were queued on it. On an embedded device they may still be pending. Errors go to
+  /// set_unhandled_error_handler.
   ~external_semaphore();
 
-  /// Releases the semaphore now. Does nothing if it is closed already.
+  /// Releases the semaphore now. Does nothing if the object is closed already.
   ///
   /// Throws: the driver's error.
   /// In a capture: allowed; the capture stays valid.
@@ -64,8 +67,8 @@ class WEIR_EXPORT external_semaphore {
               call_site at = call_site::current()) const;
 
   /// Makes later work of the stream wait until a timeline semaphore has at least `value`, or until
-  /// a binary one is signalled; the wait consumes that signal. Does not block the host. The stream
-  /// waits indefinitely if no signal comes.
+  /// a binary one is signalled. A wait for a binary semaphore consumes the signal. Does not block
+  /// the host. The stream waits indefinitely if no signal comes.
   ///
   /// In a capture: as signal().
   /// Driver: cuWaitExternalSemaphoresAsync.

@@ -14,7 +14,7 @@ struct semaphore_page;
 
 /// The kind of a semaphore.
 enum class semaphore_kind : unsigned char {
-  /// A value that grows. Any number of waiters can wait until it is at least a given value.
+  /// A counter that only grows. Any number of waiters can wait until it has at least a given value.
   timeline,
   binary,  ///< Signalled or not. A wait consumes the signal, so each signal releases one wait.
 };
@@ -31,32 +31,33 @@ enum class semaphore_kind : unsigned char {
 /// and closing need external synchronisation.
 class WEIR_EXPORT shared_semaphore {
  public:
-  /// Creates a semaphore with an initial value. A binary one is signalled if the value is not 0.
-  /// Uses memfd_create.
+  /// Creates a semaphore with the initial value `value`. A binary semaphore is signalled at first
+  /// if the value is not 0. Allocates the shared memory with memfd_create.
   explicit shared_semaphore(semaphore_kind kind = semaphore_kind::timeline,
                             unsigned long long value = 0, call_site at = call_site::current());
   /// Takes ownership of a descriptor that another process sent. On failure the caller still owns
-  /// it.
+  /// the descriptor.
   ///
-  /// Throws: `invalid_handle` if it is not a semaphore's descriptor, or if its memory could still
-  /// be truncated while in use. A semaphore's memory is sealed against that.
+  /// Throws: `invalid_handle` if the descriptor is not that of a shared_semaphore, or if its memory
+  /// is not sealed against truncation, as the memory of a shared_semaphore is.
   [[nodiscard]] static shared_semaphore adopt(int fd, call_site at = call_site::current());
 
   shared_semaphore(shared_semaphore&& other) noexcept;
   shared_semaphore& operator=(shared_semaphore&& other) noexcept;
   ~shared_semaphore();
 
-  /// Closes this process's reference; others keep theirs. Does nothing if it is closed already.
+  /// Closes this object's descriptor. The semaphore exists until the last object and descriptor of
+  /// any process is closed. Does nothing if the object is closed already.
   void close() noexcept;
   /// Returns true if the object was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return page_ == nullptr; }
 
-  /// Sets a timeline to `value`, which should be greater than the current one, or signals a binary
-  /// semaphore.
+  /// Sets a timeline semaphore to `value`, which should be greater than the current value, or
+  /// signals a binary semaphore.
   void signal(unsigned long long value = 1, call_site at = call_site::current()) const;
 
-  /// Blocks until a timeline has at least `value`, or until a binary semaphore is signalled, and
-  /// consumes that signal.
+  /// Blocks until a timeline semaphore has at least `value`, or until a binary semaphore is
+  /// signalled. A wait for a binary semaphore consumes the signal.
   void wait(unsigned long long value = 1, call_site at = call_site::current()) const;
 
   /// Like wait(), with a timeout. Returns false on timeout.
@@ -66,16 +67,16 @@ class WEIR_EXPORT shared_semaphore {
     return wait_for_nanoseconds(detail::nanoseconds(timeout), value, at);
   }
 
-  /// Returns the current value of a timeline. For a binary semaphore returns 1 if it is signalled,
-  /// else 0.
+  /// Returns the current value of a timeline semaphore. For a binary semaphore returns 1 if it is
+  /// signalled, else 0.
   [[nodiscard]] unsigned long long value(call_site at = call_site::current()) const;
   /// Returns the kind.
   [[nodiscard]] semaphore_kind kind(call_site at = call_site::current()) const;
 
   /// Returns the descriptor, which this object still owns.
   [[nodiscard]] int fd() const noexcept { return fd_; }
-  /// Returns a new descriptor of this semaphore, which the caller owns: to be sent to another
-  /// process, or imported.
+  /// Returns a new descriptor of this semaphore, which the caller owns: send it to another process,
+  /// or import it.
   [[nodiscard]] int duplicate_fd(call_site at = call_site::current()) const;
 
  private:
@@ -84,8 +85,8 @@ class WEIR_EXPORT shared_semaphore {
   [[nodiscard]] bool wait_for_nanoseconds(long long timeout, unsigned long long value,
                                           call_site at) const;
 
-  int fd_ = -1;
-  os::semaphore_page* page_ = nullptr;
+  int fd_ = -1;                         ///< -1 if closed
+  os::semaphore_page* page_ = nullptr;  ///< the mapped shared memory; null if closed
 };
 
 }  // namespace weir

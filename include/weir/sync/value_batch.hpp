@@ -14,15 +14,17 @@
 
 namespace weir {
 
-/// A list of waits and writes that one driver call queues in order, instead of one call each:
+/// A list of steps (waits, writes and barriers) that one driver call queues in order, instead of
+/// one call for each step:
 ///
 ///   weir::value_batch step;
 ///   step.wait(filled, weir::until::geq, 1).write(emptied, 1);
 ///   step.submit(s);  // as often as wanted, on any stream
 ///   step.clear();    // to build another batch in this memory
 ///
-/// Adding steps allocates only if the batch becomes longer than ever before. The memory of the
-/// words must outlive its use.
+/// Adding a step allocates memory only if the batch was never that long before and reserve() was
+/// not called. The memory of the words must stay valid until the work of the last submit() has
+/// finished.
 ///
 /// Thread safety: as std::vector.
 class WEIR_EXPORT value_batch {
@@ -42,13 +44,14 @@ class WEIR_EXPORT value_batch {
   /// Adds a write of a 64-bit word, as write_value().
   value_batch& write(wait_word_ref<std::uint64_t> word, std::uint64_t value,
                      call_site at = call_site::current());
-  /// Adds a barrier: earlier writes of this device are visible to the host and to all devices
-  /// before the next step.
+  /// Adds a barrier: writes of the stream's device before the barrier are visible to the host and
+  /// to all devices before the next step.
   value_batch& barrier();
-  /// Adds a barrier: earlier writes of this device are visible to this device before the next step.
+  /// Adds a barrier: writes of the stream's device before the barrier are visible to this device
+  /// before the next step.
   value_batch& device_barrier();
-  /// Adds a flush: earlier writes of other devices are visible to the next steps. Needs
-  /// wait_word_features::flush.
+  /// Adds a flush: writes of other devices that have arrived before it are visible to the next
+  /// steps, as with value_wait_options::flush. Needs wait_word_features::flush.
   value_batch& flush();
 
   /// Returns the number of steps.
@@ -57,14 +60,16 @@ class WEIR_EXPORT value_batch {
   [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }
   /// Removes all steps and keeps the memory.
   void clear() noexcept;
-  /// Allocates memory for this number of steps.
+  /// Allocates memory for `size` steps, so that adding steps up to this number does not allocate.
   void reserve(std::size_t size);
 
   /// Queues all steps, or none if the driver rejects one. An empty batch queues nothing. The batch
-  /// does not change. Memory is tracked as with wait_value().
+  /// does not change. If a word's reference was made from an object of weir, such as a
+  /// pinned_buffer, the object records the stream. Its memory is then freed only after the batch
+  /// has finished.
   ///
-  /// Throws: `invalid_value` for more than max_size steps. The error names the step and its word if
-  /// weir can determine which step failed.
+  /// Throws: `invalid_value` for more than max_size steps. If the driver rejects a step, the error
+  /// names the step and its word, as far as weir can find out which step it was.
   /// In a capture: as wait_value().
   /// Driver: cuStreamBatchMemOp.
   void submit(stream_ref stream, call_site at = call_site::current()) const;
@@ -76,15 +81,16 @@ class WEIR_EXPORT value_batch {
   [[nodiscard]] static value_batch from_raw(const void* data, std::size_t count);
 
  private:
-  /// In the driver's layout.
+  /// A step in the layout of the driver's CUstreamBatchMemOpParams.
   struct step {
     alignas(8) unsigned char bytes[48];
   };
-  /// Adds a step. `operation` is in the driver's layout; `owner` may be null.
+  /// Adds a step. `operation` points to a CUstreamBatchMemOpParams. `owner` is the object of weir
+  /// that owns the word's memory; null if there is none.
   value_batch& add(const void* operation, const detail::tracked_memory* owner);
 
   std::vector<step> steps_;
-  /// The memory of each step's word; null if it is not tracked.
+  /// For each step the object of weir that owns the word's memory; null if there is none.
   std::vector<const detail::tracked_memory*> owners_;
 };
 

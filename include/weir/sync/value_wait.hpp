@@ -14,11 +14,12 @@ namespace weir {
 /// The condition under which a waiting stream continues. `word` is the content of the memory,
 /// `value` the operand.
 enum class until : unsigned char {
-  /// word - value >= 0 as a signed number: the word is at most half the number range ahead. A
-  /// counter may wrap around: 0 counts as "at least" 0xffffffff, and 0xffffffff not as "at least"
-  /// 0. Counts within 2^31 (2^63) of each other compare as expected.
+  /// word - value >= 0, with the difference as a signed number of 32 (64) bits. A counter may
+  /// therefore wrap around: the word 0 satisfies the value 0xffffffff, and the word 0xffffffff does
+  /// not satisfy the value 0. Word and value must differ by less than 2^31 (2^63).
   geq,
-  /// word == value. A word that has passed the value blocks the stream.
+  /// word == value. If the word changes to another value before the device polls it, the stream
+  /// stays blocked.
   eq,
   /// (word & value) != 0: at least one bit of the value is set.
   bit_and,
@@ -28,7 +29,7 @@ enum class until : unsigned char {
 
 /// Options for wait_value().
 struct value_wait_options {
-  /// Makes writes of other devices (by RDMA) that arrived before the word changed visible to the
+  /// Makes writes of other devices (by RDMA), which arrived before the word changed, visible to the
   /// work after the wait. Devices without wait_word_features::flush throw `not_supported`.
   bool flush = false;
 };
@@ -36,23 +37,26 @@ struct value_wait_options {
 /// Makes later work of the stream wait until the word satisfies the condition. The word can be
 /// changed by the host, by a write_value() of any stream, or by another device. The device polls
 /// the word: no host thread is needed, and the call does not block. The later work sees everything
-/// that was written before the word. A word that already satisfies the condition does not block.
-/// A word that changes back before the device polls it may block.
+/// that the writer wrote before it wrote the word. If the word already satisfies the condition, the
+/// stream is not blocked. If the word satisfies the condition only for a moment, the device may
+/// miss that, and the stream stays blocked.
 ///
 /// Nothing else releases the stream, not even destroying it: if the value is never written, the
 /// program hangs where it waits for the stream. A device runs a limited number of streams at once,
-/// so waiting streams may prevent the writing stream from running. The host can always write, and
-/// so can a stream whose work was queued before. Memory of weir's that contains the word tracks
-/// this use.
+/// so waiting streams may prevent the stream with the write from running. The host can always write
+/// the word. A stream can always write it if the write was queued before the wait.
+/// If the reference was made from an object of weir, such as a pinned_buffer or a wait_word, the
+/// object records the stream. Its memory is then freed only after the wait has finished.
 ///
-/// Throws: the error names the stream and the word.
+/// Throws: the driver's error. Its text names the stream and the word.
 /// In a capture: becomes a node of the graph.
 /// In a host function: throws `not_permitted`.
 /// Driver: cuStreamWaitValue32.
 WEIR_EXPORT void wait_value(stream_ref stream, wait_word_ref<std::uint32_t> word, until condition,
                             std::uint32_t value, value_wait_options options = {},
                             call_site at = call_site::current());
-/// Like wait_value() for a 32-bit word, for a 64-bit word. Needs wait_word_features::bits_64.
+/// Like wait_value() for a 32-bit word, but waits for a 64-bit word. Needs
+/// wait_word_features::bits_64.
 ///
 /// In a capture: becomes a node of the graph.
 /// In a host function: throws `not_permitted`.
@@ -62,15 +66,16 @@ WEIR_EXPORT void wait_value(stream_ref stream, wait_word_ref<std::uint64_t> word
                             call_site at = call_site::current());
 
 /// Writes a 32-bit value after the work queued so far. A stream that waits for the value, or a host
-/// thread that reads it with load(), sees the results of that work. Memory of weir's that contains
-/// the word tracks this use.
+/// thread that reads it with wait_word::load(), sees the results of that work. If the reference was
+/// made from an object of weir, such as a pinned_buffer or a wait_word, the object records the
+/// stream. Its memory is then freed only after the write has finished.
 ///
 /// In a capture: becomes a node of the graph.
 /// In a host function: throws `not_permitted`.
 /// Driver: cuStreamWriteValue32.
 WEIR_EXPORT void write_value(stream_ref stream, wait_word_ref<std::uint32_t> word,
                              std::uint32_t value, call_site at = call_site::current());
-/// Writes a 64-bit value after the work queued so far, as the function for 32 bits does. Needs
+/// Writes a 64-bit value after the work queued so far. Like write_value() for a 32-bit word. Needs
 /// wait_word_features::bits_64.
 ///
 /// In a capture: becomes a node of the graph.

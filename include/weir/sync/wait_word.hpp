@@ -27,9 +27,11 @@ concept wait_word_value = std::same_as<T, std::uint32_t> || std::same_as<T, std:
 
 namespace detail {
 
-/// Allocates a word. Its address stays valid until the process ends, even after the word is freed.
+/// Allocates a word. The memory is reused but never freed, so the address stays valid until the
+/// process ends, unless the context is reset.
 [[nodiscard]] WEIR_EXPORT tracked_memory& allocate_wait_word(device gpu, call_site at);
-/// Frees a word for reuse, when the work that uses it has finished.
+/// Returns a word for reuse, as soon as the work of the streams that use it has finished. Does not
+/// wait.
 WEIR_EXPORT void free_wait_word(tracked_memory& slot) noexcept;
 
 [[noreturn]] WEIR_EXPORT void throw_closed_wait_word(const char* call, call_site at);
@@ -39,12 +41,12 @@ WEIR_EXPORT void free_wait_word(tracked_memory& slot) noexcept;
 }  // namespace detail
 
 /// A borrowed word of memory for wait_value() and write_value(). Trivially copyable; pass by value.
-/// Valid while the memory is.
+/// Valid while the memory is valid.
 ///
 /// The memory must be accessible to the device: pinned or registered host memory, or device memory.
-/// Drivers reject pageable memory, managed memory, and memory of pools, which buffers use. Buffer
-/// types that cannot work are deleted overloads here. An address of such memory throws
-/// `invalid_value` in the call that uses it.
+/// Drivers reject pageable memory, managed memory, and memory of pools, which buffers use. The
+/// constructors for buffer and managed_buffer are therefore deleted. If a raw address of such
+/// memory is used, wait_value() and write_value() throw `invalid_value`.
 template <wait_word_value T>
 class wait_word_ref {
  public:
@@ -54,8 +56,9 @@ class wait_word_ref {
   /// memory valid while it is used.
   constexpr explicit wait_word_ref(T* address) noexcept : address_{address} {}
 
-  /// Refers to an element of a pinned_buffer, or of another owner of memory that supports words.
-  /// The owner tracks the streams that use it. It must not move while the reference is used.
+  /// Refers to an element of a pinned_buffer, an ipc_buffer, or another owner of memory that
+  /// supports words. The owner records the streams that use the word, and frees its memory only
+  /// after their work. The owner must not be moved while the reference is used.
   ///
   /// Throws: `invalid_value` if the index is out of range.
   template <class Memory>
@@ -84,8 +87,8 @@ class wait_word_ref {
     return a.address_ == b.address_;
   }
 
-  /// Returns the memory that tracks the uses of the word; null if there is none. Used by weir's
-  /// operations.
+  /// Returns the owner that records the streams which use the word; null if the reference was made
+  /// from a raw address. Used by weir's operations.
   [[nodiscard]] constexpr const detail::tracked_memory* owner() const noexcept { return owner_; }
 
  private:
@@ -106,15 +109,16 @@ static_assert(std::is_trivially_copyable_v<wait_word_ref<std::uint32_t>>);
 /// An owned word in pinned memory that the host and every device can access, in a cache line of its
 /// own.
 ///
-/// weir allocates words in pages, adds a page when all are in use, and never returns a page.
-/// Creating a word costs one cheap driver query, which checks that the page still exists.
-/// Destroying one never blocks. weir's operations track the streams that use the word; it is reused
-/// only when their work has finished. A captured operation is not tracked as work: the word must
-/// outlive the graph.
+/// weir allocates words in pages of pinned memory, adds a page when all words are in use, and never
+/// frees a page. Creating a word costs one cheap driver query, which checks that its page still
+/// exists. Destroying a word never blocks. weir records the streams whose operations use the word,
+/// and reuses the memory only after their work. It does not record launches of a graph that uses
+/// the word, so the word must outlive the graph.
 ///
-/// A reset of the primary context (cudaDeviceReset) destroys the pages: do not access earlier words
-/// afterwards. New words use a new page, unless the context was recreated directly through the
-/// driver meanwhile.
+/// A reset of the primary context (cudaDeviceReset) destroys the pages: do not access words that
+/// were created before it. weir notices the reset when it creates a word, and then uses a new page.
+/// It cannot notice the reset if the program has recreated the context directly through the driver
+/// before that.
 ///
 /// Move-only. A reference to the word stays valid when the object is moved. A moved-from or closed
 /// object throws `closed` when used.
@@ -146,7 +150,7 @@ class wait_word {
   }
   ~wait_word() { close(); }
 
-  /// Destroys the word now, as the destructor does. Does nothing if it is closed already.
+  /// Destroys the word now, as the destructor does. Does nothing if the object is closed already.
   void close() noexcept {
     if (slot_ != nullptr) detail::free_wait_word(*slot_);
     slot_ = nullptr;
@@ -154,15 +158,16 @@ class wait_word {
   /// Returns true if the object was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return slot_ == nullptr; }
 
-  /// Returns the value. Everything that a device wrote before this value can be read afterwards.
+  /// Returns the value. Everything that a device wrote before it wrote this value can be read
+  /// afterwards.
   ///
   /// Throws: `closed`.
   [[nodiscard]] T load(call_site at = call_site::current()) const {
     return __atomic_load_n(checked_address("weir::wait_word::load", at), __ATOMIC_ACQUIRE);
   }
 
-  /// Writes a value from the host. Streams that wait for it continue, and see what the host wrote
-  /// before. Makes no driver call.
+  /// Writes a value from the host. Streams that wait for this value continue, and see everything
+  /// that this thread wrote before. Makes no driver call.
   ///
   /// Throws: `closed`.
   void store(T value, call_site at = call_site::current()) {
@@ -187,7 +192,7 @@ class wait_word {
     return address_;
   }
 
-  detail::tracked_memory* slot_;
+  detail::tracked_memory* slot_;  ///< the memory of the word; null if closed
   T* address_;
 };
 

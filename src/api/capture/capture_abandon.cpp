@@ -20,8 +20,8 @@
 namespace weir::detail {
 namespace {
 
-// Makes the origin depend on all existing nodes. An end with unjoined streams would fail and
-// destroy the graph. The origin records nothing more.
+// Makes the next operation of the origin stream depend on all nodes of the graph, so that no stream
+// is unjoined. Otherwise the end of the capture would fail, and the driver would destroy the graph.
 void join_all_before_end(CUstream stream) noexcept {
   try {
     stream_capture_info info;
@@ -36,8 +36,8 @@ void join_all_before_end(CUstream stream) noexcept {
   }
 }
 
-// Removes the nodes that the capture added. Nothing more can be done for a node that the driver
-// refuses to remove.
+// Removes the nodes that the capture added. A node that the driver refuses to remove stays in the
+// graph, and the failure is reported.
 void remove_recorded(CUgraph graph, const std::vector<CUgraphNode>& existing_nodes) noexcept {
   if (is_unusable(graph)) return;
   report_failure_of(subject::graph(graph), "cuGraphDestroyNode", [&] {
@@ -51,12 +51,13 @@ void remove_recorded(CUgraph graph, const std::vector<CUgraphNode>& existing_nod
 // Cleans up after a capture whose graph the driver has destroyed. Returns the graph if it was
 // borrowed, else null.
 CUgraph discard_destroyed(const active_capture& capture, const capture_record* record) noexcept {
-  // The graph is null if a call of another thread invalidated the capture while it began.
-  if (capture.graph != nullptr) mark_destroyed(capture.graph);
+  // The handle of a new graph may already name a graph that another thread has just created.
+  if (capture.has_existing_graph) mark_destroyed(capture.graph);
   if (!capture.borrows_graph()) return nullptr;
   const CUgraph ownerless = record != nullptr ? record->ownerless_graph : nullptr;
   if (ownerless != nullptr && ownerless != capture.graph) destroy_owned_graph(ownerless);
-  // The owner may have been destroyed, or the body may have moved the graph to another one.
+  // capture.owner is not used if it was destroyed, or if the captured code has moved the graph to
+  // another object.
   if (ownerless == nullptr && capture.owner != nullptr && capture.owner->get() == capture.graph)
     detach_graph(*capture.owner);
   return capture.graph;
@@ -80,7 +81,7 @@ driver_end_result end_in_driver(CUstream stream) noexcept {
 CUgraph discard_recorded(const active_capture& capture, const capture_record* record,
                          const driver_end_result& end) noexcept {
   if (capture.borrows_graph() && end.graph != nullptr) {
-    note_captured_graph(capture.id, end.graph);  // memory nodes stay in the graph
+    note_captured_graph(capture.id, end.graph);  // its allocation and free nodes cannot be removed
     if (record == nullptr) return nullptr;
     remove_recorded(end.graph, record->existing_nodes);
     destroy_ownerless(*record);
@@ -116,14 +117,15 @@ bool transfer_to_capture(CUgraph graph) noexcept {
 void abandon_capture(stream_ref stream, unsigned long long capture) noexcept {
   if (os::in_forked_child()) return;
   const auto record = capture_registry::instance().remove(capture);
-  // If the capture ended directly through the driver, a newer one in that stream is not weir's.
+  // If other code has ended the capture directly through the driver, an open capture in that stream
+  // is a different one and must not be ended.
   if (record == nullptr || has_ended(stream.get(), capture)) return;
   if (record->capture.borrows_graph()) join_all_before_end(stream.get());
   const driver_end_result end = end_in_driver(stream.get());
   discard_recorded(record->capture, record.get(), end);
   switch (end.answer) {
     case CUDA_SUCCESS:
-    // These results follow from the exception in the body and are not failures of the end.
+    // These results are expected when captured code has thrown, so they are not reported.
     case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
     case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
     case CUDA_ERROR_ILLEGAL_STATE: return;

@@ -8,30 +8,38 @@
 
 namespace weir::detail {
 
-// Cancels the capture of `stream` with the id `capture`. Destroys its graph, or restores a borrowed
-// one. Does nothing if the capture has ended.
+// Cancels the capture of `stream` with the id `capture`. Destroys a graph that the capture owns.
+// Removes the recorded nodes from a borrowed graph. Does nothing if the capture has ended.
 void abandon_capture(stream_ref stream, unsigned long long capture) noexcept;
 
-// Called when the owner of `graph` is destroyed. If a capture records into the graph or into a part
-// of it, leaves the destruction to the end of that capture and returns true. Otherwise returns
-// false.
+// Called when the owner of `graph` is destroyed. If a capture records into the graph or into a
+// subgraph of it (graph_parts.hpp), leaves the destruction to the end of that capture and returns
+// true. Otherwise returns false.
 [[nodiscard]] bool transfer_to_capture(CUgraph graph) noexcept;
 
-// Ends the capture in the driver. Retries once if the end fails and leaves the capture open.
-// Returns the first result, and the graph if it still exists.
+// The result of end_in_driver(). `answer` is the result of the first attempt. `graph` is null if
+// the driver has destroyed the graph.
 struct driver_end_result {
   CUresult answer;
   CUgraph graph = nullptr;
 };
+// Ends the capture of the stream in the driver. Tries once more if that fails and leaves the
+// capture open.
 driver_end_result end_in_driver(CUstream stream) noexcept;
 
-// Cleans up after a failed or cancelled capture. Removes the recorded nodes from a borrowed graph
-// if `record` is not null; a driver may refuse to remove some. Destroys any other graph. If the
-// driver has destroyed a borrowed graph, closes its owner and returns the graph, else null.
+// Cleans up after a failed or cancelled capture. `end` is the result of its end in the driver.
+// `record` may be null, which means that other code has removed the record.
+//
+// Removes the recorded nodes from a borrowed graph if `record` is not null. The driver may refuse
+// to remove some of them. Destroys a graph that the capture owns.
+//
+// Returns a borrowed graph that the driver has destroyed, after closing its owner. Otherwise
+// returns null.
 CUgraph discard_recorded(const active_capture& capture, const capture_record* record,
                          const driver_end_result& end) noexcept;
 
-// Destroys the graph whose destruction was left to this capture, if there is one.
+// Destroys `record.ownerless_graph`, the graph that transfer_to_capture() left to this capture.
+// Does nothing if it is null.
 void destroy_ownerless(const capture_record& record) noexcept;
 
 }  // namespace weir::detail

@@ -24,7 +24,8 @@ struct green_context_release {
   void operator()(green_state* state) const noexcept { state->release_noexcept(); }
 };
 
-// Lets the graph and its clones and executables hold the green context of its streams.
+// If `context` is a green context that weir owns, lets the graph keep it alive. Clones and
+// executables of the graph then keep it alive, too.
 void keep_green_context(CUgraph graph, CUcontext context, call_site at) {
   if (green_state* const green = acquire_green_state(context))
     graph_ref{graph}.keep(std::unique_ptr<green_state, green_context_release>{green}, at);
@@ -50,11 +51,18 @@ driver_frontier require_valid_target(const capture_target& target, const char* c
   return {target.dependencies, target.graph, call, at};
 }
 
-// Adds what weir stores about the target graph, which is not changed yet.
+// Stores the target graph in the record, before the capture begins. Adds no nodes, but lets the
+// graph keep the green context of the stream alive.
+//
+// Only a borrowed graph needs `existing_nodes`, because after a failure the recorded nodes are
+// removed from it. It also needs `owner`, which is closed if the driver destroys the graph. A graph
+// that the capture owns is destroyed after a failure. Its `owner` is only asked for the context in
+// which it will be instantiated.
 void set_target(capture_record& record, const capture_target& target, call_site at) {
   active_capture& capture = record.capture;
   capture.graph = target.graph;
   capture.ownership = target.ownership;
+  capture.has_existing_graph = true;
   if (capture.borrows_graph()) {
     capture.owner = target.owner;
     record.existing_nodes = nodes_of(target.graph, at);
@@ -65,8 +73,8 @@ void set_target(capture_record& record, const capture_target& target, call_site 
   keep_green_context(target.graph, capture.context, at);
 }
 
-// Begins the capture in the driver: into an existing graph with the dependencies `dependencies`, or
-// into a new graph.
+// Begins the capture in the driver: into a new graph if `target` is null, otherwise into its graph.
+// `dependencies` are the nodes that the first operation depends on.
 CUresult begin_in_driver(CUstream stream, const capture_target* target,
                          driver_frontier& dependencies, capture_mode mode) {
   const auto as_number = static_cast<CUstreamCaptureMode>(mode);
@@ -76,7 +84,7 @@ CUresult begin_in_driver(CUstream stream, const capture_target* target,
                                               dependencies.data(), dependencies.size(), as_number);
 }
 
-// Sets the id and the graph of a capture that has just begun.
+// Queries the id of a capture that has just begun, and its graph if `target` is null.
 void set_identity(active_capture& capture, const capture_target* target, call_site at) {
   const stream_capture_info info = query_capture(capture.origin, at);
   capture.id = info.id;
@@ -88,7 +96,8 @@ void set_identity(active_capture& capture, const capture_target* target, call_si
   keep_green_context(info.graph, capture.context, at);
 }
 
-// Ends a capture that has just begun. Nothing has been recorded yet.
+// Ends a capture that has just begun and is not registered. Destroys a new graph. If the driver has
+// destroyed the target graph, closes its owner.
 void cancel_begin(CUstream stream, const capture_target* target) noexcept {
   const CUgraph graph = end_in_driver(stream).graph;
   if (target == nullptr && graph != nullptr)
@@ -128,8 +137,8 @@ active_capture begin_active_capture(stream_ref stream, capture_options options, 
   capture.end = end;
   capture.instantiate_context = capture.context;
   if (target != nullptr) set_target(*record, *target, at);
-  // The driver refuses a stream that is already capturing, without breaking its capture. A query
-  // before would only add cost.
+  // No query is made whether the stream is already capturing. The driver refuses such a stream, and
+  // its capture stays valid.
   const CUresult answer = begin_in_driver(handle, target, dependencies, options.mode);
   if (answer != CUDA_SUCCESS) fail_to_begin(answer, stream, call, at);
   try {

@@ -12,25 +12,29 @@
 
 namespace weir::detail {
 
-// Throws unless the mode is a value of weir::capture_mode. The driver accepts any number.
+// Throws unless the mode is a value of weir::capture_mode. The driver itself does not check the
+// number.
 void require_valid_mode(capture_mode mode, const char* call, subject object, call_site at);
 
-// The existing graph that a capture records into.
+// The existing graph that a capture records into, and the nodes that its first operation depends
+// on.
 struct capture_target {
   CUgraph graph;
   frontier_list dependencies;
   graph_ownership ownership;
-  weir::graph* owner;  // closed if the driver destroys the graph; may be null if it is borrowed
+  weir::graph* owner;  // object that owns the graph; null if a borrowed graph's owner is not known
 };
 
-// Begins a capture and registers it. The capture records into a new graph if `target` is null. If
-// it throws, no capture is open.
+// Begins a capture and adds its record to the capture_registry. If `target` is null, the capture
+// records into a new graph. If the function throws, the stream is not capturing because of it.
 active_capture begin_active_capture(stream_ref stream, capture_options options, capture_end end,
                                     call_site at, const capture_target* target = nullptr);
 
-// Locked while a capture begins, and while the reclaimer thread records events in streams that must
-// not capture. Such a record would become part of the capture, and a query would invalidate it.
-// Nothing is locked in a forked child, which has no reclaimer thread.
+// Locks a mutex that excludes two actions from each other: the begin of a capture, and the event
+// records of the reclaimer thread. An event recorded in a capturing stream would become part of the
+// capture, and a query of that event would invalidate the capture.
+//
+// In a forked child the returned lock is empty, because a child has no reclaimer thread.
 [[nodiscard]] std::unique_lock<std::mutex> lock_capture_begin() noexcept;
 
 }  // namespace weir::detail

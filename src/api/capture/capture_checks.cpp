@@ -17,8 +17,8 @@
 namespace weir::detail {
 namespace {
 
-// Returns the first capture with condition(record). Ignores captures that were ended directly
-// through the driver.
+// Returns the first capture for whose record `condition` returns true. If there is one, first
+// removes the records of captures that other code has ended directly through the driver.
 template <class Condition>
 std::optional<active_capture> find_active(const Condition& condition) {
   if (!capture_registry::instance().find_if(condition)) return {};

@@ -18,19 +18,26 @@ namespace weir::detail {
   return active_capture_count.load(std::memory_order_relaxed) != 0 && !os::in_forked_child();
 }
 
-// Each of these throws, naming the place where the capture was begun, before the driver is called.
-// throw_if_graph_captured() also checks the parts of the graph, and throw_if_part_captured() the
-// graphs that belong to `node`.
+// Each function named throw_if_*_captured is called before a driver call, and throws if that call
+// would affect an open capture. The error names the place where the capture was begun, if it is
+// known. throw_if_stream_captured() queries the driver and finds every capture of the stream. The
+// others find only captures that were begun through weir or have a capture_participant.
+
+// Throws if the stream takes part in a capture, valid or invalidated.
 void throw_if_stream_captured(CUstream stream, const char* call, call_site at);
+// Throws if the event's last record is part of a capture.
 void throw_if_event_captured(CUevent event, const char* call, call_site at);
+// Throws if a stream of the context takes part in a capture.
 void throw_if_context_captured(CUcontext context, const char* call, call_site at);
+// Throws if a capture records into the graph or into a subgraph of it (graph_parts.hpp).
 void throw_if_graph_captured(CUgraph graph, const char* call, call_site at);
+// Throws if a capture records into a child graph or body of `node`, or into a subgraph of those.
 void throw_if_part_captured(CUgraph graph, CUgraphNode node, const char* call, call_site at);
-// Throws if the capture with the id `capture` records into the body of a conditional node. A body
-// can neither allocate nor free memory.
+// Throws if the capture with the id `capture` records into the body of a conditional node. Called
+// before memory is allocated or freed, because a body can do neither.
 void throw_if_memory_in_body(unsigned long long capture, CUstream stream, const char* call,
                              call_site at);
-// Throws an error that says that the graph can no longer be used.
+// Throws the error for an unusable graph: see mark_destroyed() in graph_parts.hpp.
 [[noreturn]] void fail_unusable_graph(CUgraph graph, const char* call, call_site at);
 
 }  // namespace weir::detail

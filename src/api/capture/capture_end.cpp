@@ -18,8 +18,9 @@
 namespace weir::detail {
 namespace {
 
-// Returns the capture of the caller's scope if it can end without a query, because weir has seen no
-// stream join it.
+// Returns the capture that the caller's scope began if it can end without a query of the driver.
+// Otherwise returns nullopt. No query is needed if the capture owns its graph, weir has seen no
+// stream join it, and the caller may end it.
 std::optional<active_capture> find_unforked(const end_request& request) {
   if (request.scope == 0 || request.ownership == graph_ownership::borrowed) return {};
   return capture_registry::instance().find_if([&](const capture_record& record) {
@@ -29,7 +30,8 @@ std::optional<active_capture> find_unforked(const end_request& request) {
   });
 }
 
-// Abandons the capture that the call would have ended in this stream, of which nothing is known.
+// Called if the state of the stream cannot be queried. Abandons the capture that begin_capture()
+// began in this stream and that the call would have ended.
 void abandon_unknown(const end_request& request) noexcept {
   if (request.scope != 0) return;
   const auto found = capture_registry::instance().find_if([&](const capture_record& record) {
@@ -48,7 +50,7 @@ stream_capture_info query_at_end(const end_request& request) {
   return info;
 }
 
-// Ends a capture that was started directly through the driver.
+// Ends a capture that was started directly through the driver and that weir has no record of.
 ended_capture end_directly(const end_request& request, const stream_capture_info& info) {
   ended_capture ended;
   const CUstream stream = request.stream.get();
@@ -59,7 +61,8 @@ ended_capture end_directly(const end_request& request, const stream_capture_info
   return ended;
 }
 
-// Joins all streams if the options say so. Otherwise returns the streams that were not joined.
+// If capture_options::join_forks is set, joins all streams and returns an empty list. Otherwise
+// returns the streams that were not joined.
 std::vector<CUstream> join_or_find_unjoined(const capture_snapshot& snapshot,
                                             const stream_capture_info& info, call_site at) {
   if (!snapshot.capture.options.join_forks) return find_unjoined(snapshot.joined, info, at);
@@ -67,8 +70,9 @@ std::vector<CUstream> join_or_find_unjoined(const capture_snapshot& snapshot,
   return {};
 }
 
-// Finishes the graph before the end. Returns the streams that were not joined, with which the
-// driver's end will fail. If it throws, the capture is abandoned.
+// Joins or checks the streams, and checks the nodes of a conditional body. Returns the streams that
+// were not joined; if there are any, the end in the driver will fail. If the function throws, it
+// has abandoned the capture.
 std::vector<CUstream> prepare_end(const end_request& request, const capture_snapshot& snapshot,
                                   const stream_capture_info& info) {
   if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return {};

@@ -11,14 +11,16 @@ namespace weir::detail {
 
 inline constexpr const char* end_capture_call = "cuStreamEndCapture";
 
+// The parameters of a call that ends a capture.
 struct end_request {
   stream_ref stream;
-  graph_ownership ownership;  // of the capture that the caller wants to end
-  unsigned long long scope;   // the id of the capture that the caller's scope began, or 0
+  graph_ownership ownership;  // of the graph, as the called function expects it
+  unsigned long long scope;   // id of the capture that the caller's scope began; 0: no scope
   call_site at;
 };
 
-// The graph of a capture and the context in which it is to be instantiated.
+// The graph of an ended capture and the context in which the graph is to be instantiated. The
+// context is null if the capture was started directly through the driver.
 struct ended_capture {
   CUgraph graph = nullptr;
   CUcontext instantiate_context = nullptr;
@@ -26,9 +28,9 @@ struct ended_capture {
 
 // Ends the capture of a stream and returns its graph.
 //
-// If the end throws, a graph that the capture owns is destroyed. A borrowed graph is restored,
-// unless the capture was invalidated or a stream that joined directly through the driver was not
-// joined back.
+// Throws: the error of the end. A graph that the capture owns is then destroyed. The recorded nodes
+// are removed from a borrowed graph. The driver destroys a borrowed graph if the capture was
+// invalidated, or if a stream that joined directly through the driver was not joined back.
 ended_capture end_active_capture(const end_request& request);
 
 }  // namespace weir::detail

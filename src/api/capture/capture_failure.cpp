@@ -52,7 +52,8 @@ std::string text_of_directly_ended(const active_capture& capture) {
   throw_error(code, end_capture_call, to_string(request.stream), std::move(reason), request.at);
 }
 
-// Returns why the caller cannot end the capture of its own origin stream, or an empty string.
+// Returns why this call cannot end the capture, although it names the origin stream. Empty if it
+// can.
 std::string reason_against_end(const capture_snapshot& snapshot, const end_request& request) {
   const active_capture& capture = snapshot.capture;
   const bool is_scope = request.scope == capture.id;

@@ -12,26 +12,31 @@
 
 namespace weir::detail {
 
-// Throws the error of a begin that the driver refused with `answer`.
+// Throws the error for a capture that cannot begin, because the driver returned `answer`.
 [[noreturn, gnu::cold]] void fail_to_begin(CUresult answer, stream_ref stream, const char* call,
                                            call_site at);
 
-// Throws unless the capture is known and the caller may end it here. The capture stays valid.
+// Throws if the caller may not end this capture from this stream and thread. The capture stays
+// valid. `snapshot` must describe a registered capture.
 void require_endable(const capture_snapshot& snapshot, const end_request& request);
 
-// Throws the error of an end in a stream that is not capturing any more. Removes the record of the
-// capture with the id `ended`, if there is one.
+// Throws the error for an end in a stream that is not capturing. `ended` is the id of the capture
+// that has already ended, or 0 if it is not known. Removes the record of that capture if there is
+// one.
 [[noreturn, gnu::cold]] void fail_ended(const end_request& request, unsigned long long ended);
 
-// Throws the error of an end before these streams rejoined the capture.
+// Throws the error for an end of `capture` while the streams in `unjoined` are not joined to its
+// origin.
 [[noreturn, gnu::cold]] void fail_unjoined(const end_request& request,
                                            const active_capture& capture,
                                            const std::vector<CUstream>& unjoined);
 
-// Throws if the capture recorded a node that a conditional body cannot hold.
+// Throws if the capture records into a conditional body and has recorded a node that a body cannot
+// contain.
 void require_allowed_in_body(const active_capture& capture, const end_request& request);
 
-// Explains why the end of the capture failed. The record has left the registry.
+// Returns why the end of the capture failed with `code`. The caller has removed `record` from the
+// registry.
 [[nodiscard]] std::string explain_end(errc code, const capture_record& record,
                                       const std::vector<CUstream>& unjoined);
 

@@ -20,7 +20,8 @@ bool is_known_kind(dependency_update how) noexcept {
   return how == dependency_update::add || how == dependency_update::set;
 }
 
-// Throws the error for an update with edge data other than 0, if the data explain the answer.
+// Called after an update with edge data other than 0. Throws an error about the edge data if
+// `answer` is a failure that they cause.
 void check_edge_data(abi::CUresult answer, stream_ref stream, call_site at) {
   if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
     throw_error(errc::call_requires_newer_driver, update_call, to_string(stream),

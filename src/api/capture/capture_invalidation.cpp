@@ -15,19 +15,19 @@
 namespace weir::detail {
 namespace {
 
-// The captures that a driver result may have invalidated.
+// The captures that a failed driver call may have invalidated, as far as its result tells.
 enum class evidence {
-  // None: the driver returned before it checked captures, or the result has another cause.
+  // No capture. The driver returned before it checked captures, or the result has another cause.
   none,
-  // The capture of that stream was already invalidated by an earlier call.
+  // No capture. An earlier call had already invalidated the capture of the stream.
   consequence,
   // The capture of the stream or event that was passed to the call.
   certain,
-  // The capture of that stream, or every capture that restricts the calling thread. Also returned
-  // if the capture was already invalidated.
+  // The capture of the stream, or every capture that forbids unsafe calls on the calling thread.
+  // The driver returns such a result also if the capture was already invalidated.
   unsafe,
-  // Every capture in which blocking streams participate. Also returned if the capture was already
-  // invalidated.
+  // Every capture in which blocking streams participate, because the call used the legacy default
+  // stream. The driver returns such a result also if the capture was already invalidated.
   implicit,
 };
 
@@ -42,7 +42,8 @@ evidence evidence_of(errc code, std::string_view call) noexcept {
       return call == "cuEventElapsedTime" ? evidence::none : evidence::certain;
     case errc::stream_capture_unsupported: return evidence::unsafe;
     case errc::stream_capture_implicit: return evidence::implicit;
-    // Drivers check arguments before captures. Only cuStreamWaitEvent checks the event later.
+    // Drivers check the arguments first, so no capture is affected. Only cuStreamWaitEvent checks
+    // the event after it has checked captures.
     case errc::invalid_value:
     case errc::invalid_handle:
       return call == "cuStreamWaitEvent" ? evidence::certain : evidence::none;
@@ -56,23 +57,24 @@ bool is_invalidated(const driver_table& calls, CUstream stream) noexcept {
          status == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }
 
-// Returns the calling thread's capture mode. The driver has no query for it, so this exchanges it
-// twice.
+// Returns the calling thread's capture mode. The driver has no query for the mode, so the function
+// exchanges it and restores it. Returns global if that fails.
 capture_mode thread_mode(const driver_table& calls) noexcept {
   const relaxed_thread_mode relaxed{calls};
   return relaxed.answer() == CUDA_SUCCESS ? static_cast<capture_mode>(relaxed.previous())
                                           : capture_mode::global;
 }
 
-// Returns true if `capture` makes the driver refuse unsafe calls of the calling thread, whose mode
-// is `mode`.
+// Returns true if the driver refuses unsafe calls of the calling thread because of `capture`.
+// `mode` is the capture mode of the thread.
 bool prohibits_unsafe_calls(const active_capture& capture, capture_mode mode) noexcept {
   if (mode == capture_mode::relaxed || capture.options.mode == capture_mode::relaxed) return false;
   if (capture.thread == unique_thread_id()) return true;
   return capture.options.mode == capture_mode::global && mode == capture_mode::global;
 }
 
-// Returns true if the call affects all streams of a context. Such calls are refused in every mode.
+// Returns true if the call affects all streams of a context. The driver refuses such a call in
+// every capture mode if one of the streams is capturing.
 bool concerns_whole_context(std::string_view call) noexcept {
   return call == "cuCtxSynchronize" || call == "cuGreenCtxRecordEvent" ||
          call == "cuGreenCtxWaitEvent";
@@ -107,9 +109,11 @@ class failed_call {
   }
 
   [[nodiscard]] bool is_unrelated() const noexcept { return evidence_ == evidence::none; }
-  // Returns true if another call had invalidated the capture before this call.
+  // Returns true if an earlier call had invalidated the capture.
   [[nodiscard]] bool is_consequence() const noexcept { return evidence_ == evidence::consequence; }
 
+  // Returns true if the result of the call fits the capture of `record` and no earlier cause is
+  // known.
   [[nodiscard]] bool may_have_invalidated(const capture_record& record) const noexcept {
     if (record.invalidation.call != nullptr) return false;
     switch (evidence_) {
@@ -126,13 +130,16 @@ class failed_call {
   }
 
  private:
+  // Returns true if the event, or the invalidated stream, that was passed to the call is listed in
+  // the record.
   [[nodiscard]] bool contains_subject(const capture_record& record) const noexcept {
     if (object_.type == subject::kind::event)
       return record.has_event(static_cast<CUevent>(const_cast<void*>(object_.handle)));
     return stream_is_invalidated_ && record.has_stream(stream_);
   }
-  // Streams that joined and events that were recorded directly through the driver may belong to any
-  // capture.
+  // Like contains_subject(). If no record contains the stream or the event, returns true for every
+  // record. The stream may have joined, or the event may have been recorded, directly through the
+  // driver.
   [[nodiscard]] bool may_contain_subject(const capture_record& record) const noexcept {
     if (subject_is_known_) return contains_subject(record);
     return stream_is_invalidated_ || object_.type == subject::kind::event;
@@ -145,9 +152,9 @@ class failed_call {
   evidence evidence_;
   subject object_;
   bool concerns_context_;
-  bool subject_is_known_ = false;  // a capture contains the stream or the event
+  bool subject_is_known_ = false;  // true if any record contains the object
   CUstream stream_ = nullptr;
-  bool stream_is_invalidated_ = false;
+  bool stream_is_invalidated_ = false;  // true if the capture of stream_ is invalidated
   capture_mode mode_ = capture_mode::relaxed;
 };
 

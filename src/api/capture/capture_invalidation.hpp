@@ -21,8 +21,8 @@ struct capture_invalidation {
 // Returns a text such as "broken by cuMemAlloc at main.cpp:14 (CUDA_ERROR_..., thread 4711)".
 [[nodiscard]] std::string to_text(const capture_invalidation& invalidation);
 
-// Called after `call` on `object` failed with `code`. Stores the call in each capture that it has
-// invalidated.
+// Called after `call` on `object` failed with `code`. Finds the captures that the call has
+// invalidated and stores the call in their records.
 void attribute_failure(errc code, const char* call, subject object, call_site at) noexcept;
 
 }  // namespace weir::detail

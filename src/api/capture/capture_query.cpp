@@ -42,7 +42,9 @@ CUresult try_query_capture_id(CUstream stream, stream_capture_info& info) noexce
 
 bool has_ended(CUstream stream, unsigned long long capture) noexcept {
   stream_capture_info info;
-  return try_query_capture_id(stream, info) == CUDA_SUCCESS && info.has_ended(capture);
+  if (try_query_capture_id(stream, info) != CUDA_SUCCESS) return false;
+  return info.status == CU_STREAM_CAPTURE_STATUS_NONE ||
+         (info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && info.id != capture);
 }
 
 }  // namespace weir::detail

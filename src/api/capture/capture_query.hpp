@@ -21,26 +21,32 @@ struct stream_capture_info {
   const CUgraphEdgeData* edges = nullptr;  // null if the driver reports no edge data
   std::size_t count = 0;
 
-  // Returns true if the stream has left the capture with the id `capture`, which may be 0 if it is
-  // not known. An invalidated capture has no id and counts as open.
+  // Returns true if the stream no longer takes part in the capture with the id `capture`. If
+  // `capture` is 0, the id is not known, and any valid capture of the stream counts as that
+  // capture. The driver reports no id for an invalidated capture, so it also counts as that
+  // capture.
   [[nodiscard]] bool has_ended(unsigned long long capture) const noexcept {
     return status == CU_STREAM_CAPTURE_STATUS_NONE ||
            (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && capture != 0 && id != capture);
   }
 };
 
+// Queries the capture state of the stream. Returns the driver's result.
 [[nodiscard]] CUresult try_query_capture(CUstream stream, stream_capture_info& info) noexcept;
+// Like try_query_capture(), but returns the state and throws the driver's error.
 [[nodiscard]] stream_capture_info query_capture(CUstream stream, call_site at);
 
-// Returns the valid capture that the stream takes part in. Throws if there is none: illegal_state,
-// with the hint, or stream_capture_invalidated.
+// Returns the state of the valid capture that the stream takes part in. Throws illegal_state with
+// `hint` if the stream is not capturing, and stream_capture_invalidated if its capture is invalid.
 [[nodiscard]] stream_capture_info require_capturing(stream_ref stream, const char* call,
                                                     const char* hint, call_site at);
 
-// Queries only the status and the id. The driver stores nothing for this query, so the capturing
-// thread may make its own queries at the same time.
+// Like try_query_capture(), but queries only the status and the id. The driver returns no arrays
+// for this query. Therefore any thread may call it while the capturing thread makes its own
+// queries.
 [[nodiscard]] CUresult try_query_capture_id(CUstream stream, stream_capture_info& info) noexcept;
-// Returns true if the stream has left the capture; false also if the query fails.
+// Returns true if the stream no longer takes part in the capture with the id `capture`. Returns
+// false also if the query fails.
 [[nodiscard]] bool has_ended(CUstream stream, unsigned long long capture) noexcept;
 
 }  // namespace weir::detail

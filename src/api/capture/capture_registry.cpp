@@ -11,8 +11,8 @@
 namespace weir::detail {
 namespace {
 
-// Returns true if `record` is the capture that `info` describes. Called with the registry's lock
-// held.
+// Returns true if `record` belongs to the valid capture that `info` describes. The caller holds the
+// registry's lock.
 bool takes_part(const capture_record& record, const stream_capture_info& info) noexcept {
   return info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && record.capture.id == info.id;
 }
@@ -26,7 +26,8 @@ capture_registry& capture_registry::instance() noexcept {
 
 void capture_registry::reserve() {
   const std::lock_guard lock{lock_};
-  // Other threads may add records before this one does; there are never more than `spare` of them.
+  // Other threads that have called reserve() may add their records first. The code assumes that
+  // there are fewer than `spare` such threads.
   constexpr std::size_t spare = 64;
   if (records_.capacity() < records_.size() + spare)
     records_.reserve(2 * records_.size() + 2 * spare);
@@ -92,8 +93,8 @@ void capture_registry::remove_participant(unsigned long long id) noexcept {
   });
 }
 
-// An H200's driver crashes if one thread queries a capture that another thread is ending, so this
-// waits for running queries.
+// The wait is necessary because an H200's driver crashes if one thread queries a capture that
+// another thread is ending.
 void capture_registry::begin_end(unsigned long long id) noexcept {
   std::unique_lock lock{lock_};
   if (const auto found = find(id); found != records_.end()) (*found)->is_ending = true;
@@ -117,8 +118,9 @@ capture_snapshot find_capture(CUstream stream, const stream_capture_info& info) 
   capture_snapshot snapshot;
   const bool active = info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
   capture_registry::instance().for_each([&](const capture_record& record) {
-    // An invalidated capture has no id. If the stream was in several, only the last one can still
-    // be open.
+    // An invalidated capture has no id, so its record is found by the stream. Several records may
+    // contain the stream, if earlier captures ended directly through the driver. Only the newest
+    // one can be open, and it comes last.
     const bool matches = active ? record.capture.id == info.id : record.has_stream(stream);
     if (matches)
       snapshot = {record.capture, record.has_origin(stream), record.participant_count,
@@ -134,20 +136,23 @@ bool remove_ended_captures() noexcept {
   const auto query = [](const capture_record& record) {
     return has_ended(record.capture.origin, record.capture.id);
   };
-  const auto update = [](capture_record& record, bool ended) { record.has_ended |= ended; };
+  bool any_ended = false;  // also if another thread is the first to remove the record
+  const auto update = [&](capture_record& record, bool ended) {
+    record.has_ended |= ended;
+    any_ended |= ended;
+  };
   capture_registry& registry = capture_registry::instance();
   try {
     registry.query_each(is_unscoped, query, update);
   } catch (const std::bad_alloc&) {
-    return false;  // the next call will remove it
+    return false;  // the next call removes them
   }
-  bool is_removed = false;
-  while (registry.remove_ended() != nullptr) is_removed = true;
-  return is_removed;
+  while (registry.remove_ended() != nullptr) any_ended = true;
+  return any_ended;
 }
 
-// Tracking of operations during captures. It must not fail, because the operation has already
-// succeeded. If memory is exhausted, less is known.
+// track_join() and track_event_record() must not fail, because the tracked operation has already
+// succeeded. If memory is exhausted, they store less.
 
 void track_join(CUstream stream) noexcept {
   stream_capture_info info;

@@ -15,45 +15,54 @@
 
 namespace weir::detail {
 
-// All records of open captures. The lock protects the records and is never held during a driver
+// The records of all open captures. The lock protects the records and is never held during a driver
 // call.
 class capture_registry {
  public:
   // The registry is never destroyed, because captures may end during static destruction.
   [[nodiscard]] static capture_registry& instance() noexcept;
 
-  // Makes room for more records, so that add() cannot fail.
+  // Makes room for another record. Called before each add(), which is noexcept. Throws
+  // std::bad_alloc.
   void reserve();
+  // Adds a record. The caller has called reserve().
   void add(std::unique_ptr<capture_record> record) noexcept;
-  // Removes and returns the record with this id, after waiting for queries of it to finish. Returns
-  // null if there is none.
+  // Removes and returns the record of the capture with this id. First waits for running queries of
+  // the capture. Returns null if there is no such record.
   [[nodiscard]] std::unique_ptr<capture_record> remove(unsigned long long id) noexcept;
-  // Joins the capture with this id. Returns false if there is no record of it. The second overload
-  // registers `record` unless another thread was faster; call reserve() before. The last
-  // participant to leave an external capture removes its record.
+  // Counts one more participant in the capture with this id. Returns false if the capture has no
+  // record.
   [[nodiscard]] bool add_participant(unsigned long long id) noexcept;
+  // Adds `record` with one participant. If another thread has meanwhile added a record with this
+  // id, counts a participant there and leaves `record` with the caller. The caller has called
+  // reserve().
   void add_participant(std::unique_ptr<capture_record>& record) noexcept;
+  // Counts one participant less. Removes the record of an external capture (capture_end::external)
+  // when its last participant leaves.
   void remove_participant(unsigned long long id) noexcept;
-  // Marks the capture with this id as being ended by the caller, and waits for queries of it to
-  // finish. No query starts afterwards.
+  // Marks the capture with this id as being ended by the caller. Waits for running queries of the
+  // capture, and prevents new ones.
   void begin_end(unsigned long long id) noexcept;
 
-  // Removes and returns a record with has_ended that no thread ends now. Returns null if there is
-  // none.
+  // Removes and returns one record whose `has_ended` is true and that no thread is ending. Returns
+  // null if there is no such record.
   [[nodiscard]] std::unique_ptr<capture_record> remove_ended() noexcept;
 
-  // For each queryable record with filter(record): calls query(record) without the lock, then
-  // update(record, answer) with it. Neither may throw.
-  // Throws: std::bad_alloc.
+  // Handles each record for which can_be_queried() and filter(record) return true, except captures
+  // that a thread is ending. Calls query(record) without the lock, then update(record, answer) with
+  // the lock. The two functions may not throw.
+  //
+  // Throws: std::bad_alloc, before the first query.
   template <class Filter, class Query, class Update>
   void query_each(const Filter& filter, const Query& query, const Update& update);
 
+  // Calls visit(record) for each record, with the lock held.
   template <class F>
   void for_each(F&& visit) {
     const std::lock_guard lock{lock_};
     for (const auto& record : records_) visit(*record);
   }
-  // Returns the first capture with condition(record).
+  // Returns the first capture for whose record `condition` returns true; nullopt if there is none.
   template <class Condition>
   [[nodiscard]] std::optional<active_capture> find_if(const Condition& condition) {
     const std::lock_guard lock{lock_};
@@ -66,14 +75,15 @@ class capture_registry {
  private:
   using records = std::vector<std::unique_ptr<capture_record>>;
 
-  // These require the lock.
+  // The caller holds lock_.
   [[nodiscard]] records::iterator find(unsigned long long id) noexcept;
-  // Removes a record with condition(record), once no thread queries it. The caller destroys it
-  // without the lock, because destroying a stream calls the driver.
+  // Removes and returns one record for which `condition` returns true, once no thread queries it.
+  // Returns null if there is none. The caller holds `lock` now, and releases it before destroying
+  // the record, because the record may destroy a stream in the driver.
   template <class Condition>
   [[nodiscard]] std::unique_ptr<capture_record> remove_if(std::unique_lock<std::mutex>& lock,
                                                           const Condition& condition) noexcept;
-  // Adds a query of each queryable record with filter(record), and returns these records.
+  // Returns the records that query_each() handles. Counts a running query in each of them.
   template <class Filter>
   [[nodiscard]] std::vector<capture_record*> begin_queries(const Filter& filter);
 
@@ -105,30 +115,37 @@ void capture_registry::query_each(const Filter& filter, const Query& query, cons
   }
 }
 
-// `now` is the current state of `stream`. Removes the record of another capture that was begun
-// there by begin_capture(), because it has ended directly through the driver.
+// Removes the record of a capture that begin_capture() began in `stream` and that other code has
+// ended directly through the driver. `now` is the current state of the stream, which is not or no
+// longer in that capture.
 void remove_ended_capture(CUstream stream, const stream_capture_info& now) noexcept;
 
-// The recorded state of the capture that a stream participates in, or participated in before the
-// capture was invalidated. The id is 0 if there is no record.
+// A copy of the record of the capture that a stream takes part in. If that capture is invalidated,
+// the driver reports no id, and the record is found by the stream. `capture.id` is 0 if there is no
+// record.
 struct capture_snapshot {
   active_capture capture;
-  bool is_origin = false;
+  bool is_origin = false;     // true if the capture began in that stream
   int participant_count = 0;  // number of capture_participant objects
   std::vector<joined_stream> joined;
 };
 [[nodiscard]] capture_snapshot find_capture(CUstream stream, const stream_capture_info& info);
 
-// Removes the records of captures that were ended directly through the driver, or whose stream was
-// destroyed. Queries every origin that may be queried. Returns true if any record was removed.
-// Deferred work that waits for the end of captures stays blocked until then.
+// Removes the records of captures that other code has ended directly through the driver, or whose
+// stream it has destroyed. Returns true if any record was removed.
+//
+// Queries each origin stream that can_be_queried(). Deferred frees wait while a capture has a
+// record, so the reclaimer thread calls this function.
 bool remove_ended_captures() noexcept;
 
-// The following functions are called only while a capture is open.
+// track_join(), track_event_record(), untrack_event() and is_captured_event() are called only while
+// a capture is open.
 
-// Called after an operation that may have made the stream join a capture.
+// Called after an operation that may have made the stream join a capture, such as a wait for an
+// event. Adds the stream to the record of its capture.
 void track_join(CUstream stream) noexcept;
-// Called after `event` was recorded in `stream`, which may or may not be capturing.
+// Called after `event` was recorded in `stream`, which may or may not be capturing. Stores which
+// capture the record is part of.
 void track_event_record(CUevent event, CUstream stream) noexcept;
 // Called when the event is destroyed, because its handle may be reused.
 void untrack_event(CUevent event) noexcept;

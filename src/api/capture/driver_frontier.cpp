@@ -11,8 +11,8 @@
 namespace weir::detail {
 namespace {
 
-// Throws unless the node is one of `all`, the nodes of the graph. A driver may crash on a handle
-// that is not a node.
+// Throws unless the node is in `all`, the nodes of the graph. The check is necessary because a
+// driver may crash if it receives a handle that is not a node.
 void require_one_of(const std::vector<CUgraphNode>& all, graph_node node, CUgraph graph,
                     const char* call, call_site at) {
   if (std::ranges::find(all, node.get()) != all.end()) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/capture/driver_frontier.hpp - a capture frontier as arrays for the driver.
+// api/capture/driver_frontier.hpp - a capture frontier (the nodes that the next operation depends
+// on) as arrays for the driver.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -19,7 +20,8 @@ class driver_frontier {
   driver_frontier(frontier_list nodes, abi::CUgraph graph, const char* call, call_site at);
 
   [[nodiscard]] abi::CUgraphNode* nodes() noexcept { return nodes_.data(); }
-  // Returns null if all edge data are zero. Drivers without support for edge data require that.
+  // Returns the edge data, one per node, or null if all edge data are zero. Drivers without support
+  // for edge data accept only null.
   [[nodiscard]] const abi::CUgraphEdgeData* data() const noexcept {
     return data_.empty() ? nullptr : data_.data();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/capture/relaxed_capture_guard.hpp - makes calls that a driver refuses during captures but
-// that do not harm one.
+// api/capture/relaxed_capture_guard.hpp - allows calls that a driver refuses during captures
+// although they do not affect captured work.
 #pragma once
 
 #include "api/capture/capture_checks.hpp"
@@ -16,17 +16,20 @@
 
 namespace weir::detail {
 
-// Switches the calling thread to relaxed capture mode and restores its mode at the end. Used around
-// calls that a driver refuses, breaking captures, although they do no harm: creating pools, getting
-// and setting pool attributes, querying a stream that is not capturing.
+// Switches the calling thread to relaxed capture mode and restores its previous mode at the end.
+//
+// In other modes a driver refuses some calls during a capture and invalidates the capture. Relaxed
+// mode permits them. Used for calls that do not affect captured work: creating pools, getting and
+// setting pool attributes, querying a stream that is not capturing.
 class relaxed_capture_mode {
  public:
-  // Does nothing.
+  // Does not switch the mode.
   relaxed_capture_mode() noexcept = default;
   explicit relaxed_capture_mode(call_site at) : mode_{driver()} {
     check(mode_.answer(), call_name_, {}, at);
   }
-  // Does not throw. If the switch fails, the failure is noted and the caller still makes its call.
+  // Notes in `failure` that the switch has failed, instead of throwing. The caller makes its driver
+  // call nevertheless.
   explicit relaxed_capture_mode(first_failure& failure) noexcept : mode_{driver()} {
     failure.note(mode_.answer(), call_name_);
   }
@@ -39,9 +42,9 @@ class relaxed_capture_mode {
   relaxed_thread_mode mode_;
 };
 
-// Switches the mode only while a capture that was begun through weir is open. Costs one load
-// otherwise. In captures that were started directly through the driver, the driver may refuse the
-// call.
+// Switches the mode only if a capture that was begun through weir is open. Otherwise costs one
+// load, and the driver may refuse the guarded call because of a capture that was started directly
+// through the driver.
 class relaxed_mode_if_capturing {
  public:
   explicit relaxed_mode_if_capturing(call_site at)
@@ -53,6 +56,8 @@ class relaxed_mode_if_capturing {
   relaxed_capture_mode relaxed_;
 };
 
+// Throws if the stream takes part in any capture. Costs less than throw_if_stream_captured() if it
+// does not. Driver: cuStreamIsCapturing.
 inline void throw_if_capturing(CUstream stream, const char* call, call_site at) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream},
@@ -62,9 +67,9 @@ inline void throw_if_capturing(CUstream stream, const char* call, call_site at) 
   }
 }
 
-// Guards a query of a stream or an event. Throws if the query would invalidate a capture of that
-// stream or event; otherwise protects all other captures from it. Costs one load while no capture
-// is open.
+// Guards a query of a stream or an event. Throws if the stream or event takes part in a capture,
+// which the query would invalidate. Otherwise switches to relaxed mode, so that the query
+// invalidates no other capture. Costs one load while no capture is open.
 class relaxed_capture_guard {
  public:
   relaxed_capture_guard(stream_ref stream, const char* call, call_site at) {

@@ -16,7 +16,7 @@
 namespace weir::detail {
 namespace {
 
-// Adds all direct and indirect dependencies of the nodes.
+// Adds to `nodes` all direct and indirect dependencies of its elements.
 void add_ancestors(std::unordered_set<CUgraphNode>& nodes, const std::vector<graph_edge>& edges) {
   std::vector<std::pair<CUgraphNode, CUgraphNode>> reversed;
   reversed.reserve(edges.size());

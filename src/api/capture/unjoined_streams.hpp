@@ -18,8 +18,8 @@ namespace weir::detail {
 [[nodiscard]] std::vector<CUstream> find_unjoined(const std::vector<joined_stream>& joined,
                                                   const stream_capture_info& origin, call_site at);
 
-// Makes the next operation of the origin stream, and so the end of the capture, depend on every
-// node without dependents.
+// Joins all streams of the capture: makes the next operation of the origin stream depend on every
+// node of the graph that has no dependents. The end of the capture then finds no unjoined stream.
 void join_leaves(CUstream origin, CUgraph graph, call_site at);
 
 }  // namespace weir::detail

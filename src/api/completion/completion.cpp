@@ -23,8 +23,8 @@ using detail::completion_queue;
 
 namespace {
 
-// Creates a completion for all work enqueued so far. `queue`: the stream's queue if it is known,
-// else null.
+// Creates a completion for all work enqueued in the stream so far. `queue` is the stream's
+// completion queue if the caller knows it, else null.
 weir::completion completion_of(stream_ref s, completion_queue* queue, call_site at) {
   constexpr const char* call = "weir::stream::completion";
   CUstream_st* const stream = detail::require_open(s, call, at);

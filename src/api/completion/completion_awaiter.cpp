@@ -15,8 +15,9 @@
 namespace weir::detail {
 namespace {
 
-// Returns the stream as host_failures.hpp identifies it. The calling thread need not be the one
-// that created the completion.
+// Returns the identity of the stream for host_failures.hpp. Takes the thread or context of a
+// default stream from the key, because the calling thread may be another one than the thread that
+// created the completion.
 stream_identity identity_of(const queue_key& key) noexcept {
   if (key.stream == CU_STREAM_PER_THREAD) return {key.stream, key.identity};
   if (is_legacy(key.stream)) return {CU_STREAM_LEGACY, device_address(key.context)};
@@ -31,8 +32,8 @@ void throw_outcome(const completion_queue* queue, unsigned long long ticket, err
       [[likely]] {
     return;
   }
-  // A forked child must not lock the queue: the lock may be held by a thread that does not exist
-  // there.
+  // A forked child must not lock the queue. At the fork another thread, which does not exist in the
+  // child, may have held the lock.
   const bool has_stream = queue != nullptr && !os::in_forked_child();
   const queue_key key = has_stream ? queue->key_of(ticket) : queue_key{};
   if (outcome == errc::success) {

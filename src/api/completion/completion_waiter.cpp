@@ -51,7 +51,7 @@ bool cancel_wait(completion_queue& queue, completion_waiter& waiter) noexcept {
 
 void ensure_reactor_thread(completion_queue* queue) {
   if (os::in_forked_child()) return;
-  static_cast<void>(driver());  // chooses one if none is in use yet
+  static_cast<void>(driver());  // loads a driver if none is in use yet
   reactor_of(queue).start_thread();
 }
 

@@ -39,8 +39,9 @@ bool composite_wait::try_complete(std::span<wait_item> items) noexcept {
   return result() != wait_result::pending;
 }
 
-// Registers all items and the timer. A callback that runs before `started` is set cancels nothing,
-// because not all items are registered yet; the end of this function then cancels the rest.
+// Registers all items and the timer. A callback may run before all items are registered and
+// `started` is set. Such a callback cancels nothing, and the end of this function cancels the
+// remaining items.
 bool composite_wait::start(std::span<wait_item> items, std::coroutine_handle<> awaiting) {
   items_ = items;
   awaiting_ = awaiting;
@@ -98,14 +99,15 @@ bool composite_wait::finish_callbacks(std::size_t finished) noexcept {
   return pending_callbacks_.fetch_sub(finished, std::memory_order_acq_rel) == finished;
 }
 
-// Runs on a thread that may run the program's code.
+// Called on a thread on which code of the program may run, so it resumes the coroutine directly.
 void composite_wait::on_item_complete(completion_waiter& self, errc) noexcept {
   const auto& item = static_cast<wait_item&>(self);
   composite_wait& me = *item.wait;
   if (me.finish_callbacks(1 + me.complete_item(item))) me.awaiting_.resume();
 }
 
-// Runs on any thread, like stop().
+// Called on any thread, like stop(). Code of the program may not run there, so the coroutine is
+// resumed elsewhere.
 void composite_wait::on_timeout(wait_timer& self) noexcept {
   composite_wait& me = *static_cast<timeout_timer&>(self).wait;
   if (me.finish_callbacks(1 + me.finish(wait_result::timed_out, 0))) me.post_resume();
@@ -116,8 +118,9 @@ void composite_wait::stop() noexcept {
   if (finished != 0 && finish_callbacks(finished)) post_resume();
 }
 
-// Resumes the coroutine on the thread on which an item would have been notified. An item carries
-// the notification; no item is registered any more.
+// Resumes the coroutine on the thread that would have notified an item. Passes an item to the
+// reactor as the waiter, which is possible because no item is registered any more. Prefers an item
+// with a run loop.
 void composite_wait::post_resume() noexcept {
   wait_item* carrier = nullptr;
   for (wait_item& item : items_) {

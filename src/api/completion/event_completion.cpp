@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // api/completion/event_completion.cpp - completions of events, and events that are destroyed while
-// one is pending.
+// their completion is pending.
 #include <weir/completion/completion.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
@@ -31,8 +31,9 @@ struct watched_event {
   std::uint64_t ticket;
 };
 
-// The events that have a completion. Entries whose event is complete are erased when the table has
-// doubled.
+// The events that have a completion. When the table has `sweep_at` entries, those whose event is
+// complete are erased. `sweep_at` then becomes twice the number of the remaining entries, but at
+// least 64.
 struct watch_table {
   std::mutex lock;
   std::unordered_map<CUevent, watched_event> events;
@@ -50,8 +51,8 @@ bool is_complete(const watched_event& entry) noexcept {
   return entry.queue->query(entry.ticket) != errc::not_ready;
 }
 
-// The device of a borrowed event cannot be queried, so the reactor of the calling thread's current
-// device polls the event.
+// Returns the key of the completion queue for a borrowed event. The driver cannot be queried for
+// the device of an event. Therefore the reactor of the calling thread's current device polls it.
 queue_key key_of_foreign_event(call_site at) {
   queue_key key;
   key.context = current_context_handle(at);

@@ -14,21 +14,22 @@ void throw_used_future(const char* call, call_site at) {
               at);
 }
 
-// Starts the thread that will destroy the value now, while a failure can still be reported.
+// Called before f is called. Prepares the completion of the stream and starts the thread that will
+// destroy the value, because a failure can still be thrown now.
 void prepare_enqueue(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::stream::enqueue";
   prepare_completion(stream, call, at).owner().start_thread();
 }
 
-// Returns the completion of enqueued work. If there is none, it waits for the stream: the work may
-// use the value that f returned, which is about to be destroyed.
+// Returns the completion of enqueued work. If that throws, first waits for the stream, because the
+// work may use the value that f returned, and the caller then destroys the value.
 completion completion_of_enqueued(stream_ref stream, call_site at) {
   try {
     return stream.completion(at);
   } catch (...) {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult answer = driver().cuStreamIsCapturing(stream.get(), &capture);
-    // In a capture that f began no work runs, and waiting would invalidate the capture.
+    // If f has begun a capture, no work runs, and a wait would invalidate the capture.
     if (answer == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_NONE) {
       static_cast<void>(driver().cuStreamSynchronize(stream.get()));
     }
@@ -49,7 +50,7 @@ void destroy_when_done(future_state& state) noexcept {
         add_waiter(*queue, ticket, state))
       return;
   } catch (const std::exception&) {
-    // Cannot happen: prepare_enqueue() has started the thread.
+    // Cannot happen, because prepare_enqueue() has started the thread.
   }
   state.destroy(state);
 }

@@ -22,14 +22,18 @@
 namespace weir::detail {
 namespace {
 
-// A cache of a few streams by handle. The queues of other streams that weir owns are found through
-// their states, in about 20 ns.
+// A cache of the queues of a few streams. If a stream that weir owns is not in the cache, its queue
+// is found through its stream_state, which costs about 20 ns.
 thread_local constinit stream_cache<completion_queue*> recent_queues
     [[gnu::tls_model("initial-exec")]];
 
-// The queues of all streams by handle. The queue of a stream that weir owns is detached with the
-// stream. Default streams have a queue for each context and thread. Queues of foreign streams are
-// detached when the table has doubled and they have no pending point.
+// The completion queues of all streams, by handle. Default streams have a queue for each context
+// and, for the per-thread default stream, each thread.
+//
+// The queue of a stream that weir owns is detached when the stream is destroyed. When the table has
+// `sweep_at` entries, sweep() detaches queues of other streams that have no pending point (a
+// completion that is not done). `sweep_at` then becomes twice the number of the remaining entries,
+// but at least 64.
 struct queue_table {
   std::mutex lock;
   std::unordered_multimap<CUstream, completion_queue*> queues;
@@ -61,7 +65,8 @@ queue_key key_of(CUstream stream, const char* call, call_site at) {
   return key;
 }
 
-// Drops the queues of foreign streams that have no pending point. Requires the lock.
+// Detaches and erases queues of streams that weir does not own, if they have no pending point. Does
+// nothing until the table has `sweep_at` entries. The caller holds the lock of the table.
 void sweep(queue_table& shared_table) {
   if (shared_table.queues.size() < shared_table.sweep_at) return;
   std::erase_if(shared_table.queues, [](const auto& entry) {
@@ -99,7 +104,7 @@ completion_queue& queue_of(CUstream stream, std::uint64_t& generation, const cha
     if (queue.key() == key && !queue.failed()) {
       found = &queue;
     } else if (queue.failed() || !is_default(key.stream)) {
-      queue.detach();  // it belongs to an earlier stream with this handle
+      queue.detach();  // it has failed, or belongs to an earlier stream with this handle
       shared_table.queues.erase(entry);
     }
     entry = next;

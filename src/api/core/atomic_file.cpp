@@ -10,9 +10,11 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -26,6 +28,8 @@ class open_file {
  public:
   open_file(const char* path, int flags, mode_t mode = 0)
       : descriptor_{::open(path, flags | O_CLOEXEC, mode)} {}
+  // A copy of the descriptor, which shares its position in the file.
+  explicit open_file(int descriptor) : descriptor_{::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)} {}
   open_file(const open_file&) = delete;
   open_file& operator=(const open_file&) = delete;
   ~open_file() { static_cast<void>(close()); }
@@ -39,7 +43,8 @@ class open_file {
     }
     return 0;
   }
-  // Returns 0 or errno. A write error may be reported as late as here.
+  // Closes the file. Returns 0 or errno: the operating system may report a write error only when
+  // the file is closed.
   [[nodiscard]] int close() noexcept {
     const int descriptor = std::exchange(descriptor_, -1);
     return descriptor < 0 || ::close(descriptor) == 0 ? 0 : errno;
@@ -49,11 +54,25 @@ class open_file {
   int descriptor_;
 };
 
-// Returns the path with symbolic links resolved. The file need not exist. If the links form a
-// cycle, returns one of them.
+// Returns the descriptor that a path such as /dev/fd/3 names, or no value. /dev/stdout is a link to
+// such a path.
+std::optional<int> named_descriptor(std::string_view path) {
+  for (const std::string_view folder : {"/proc/self/fd/", "/dev/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    const std::string_view digits = path.substr(folder.size());
+    int descriptor = -1;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), descriptor);
+    if (error == std::errc{} && end == digits.data() + digits.size()) return descriptor;
+  }
+  return {};
+}
+
+// Returns the path with symbolic links resolved, except the path of a descriptor. The file need not
+// exist. If the links form a cycle, returns one of them.
 std::string follow_links(std::string path) {
   constexpr int max_links = 40;  // the limit of the kernel
-  for (int links = 0; links < max_links; ++links) {
+  for (int links = 0; links < max_links && !named_descriptor(path); ++links) {
     char target[PATH_MAX];
     const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
     if (length <= 0 || length == sizeof target) return path;
@@ -64,18 +83,29 @@ std::string follow_links(std::string path) {
   return path;
 }
 
-int write_in_place(const std::string& path, std::string_view text) {
-  open_file file{path.c_str(), O_WRONLY};
+int write_and_close(open_file& file, std::string_view text) {
   if (file.get() < 0) return errno;
   const int answer = file.write(text);
   const int end = file.close();
   return answer != 0 ? answer : end;
 }
 
+int write_in_place(const std::string& path, std::string_view text) {
+  open_file file{path.c_str(), O_WRONLY};
+  return write_and_close(file, text);
+}
+
+int write_to_descriptor(int descriptor, std::string_view text) {
+  open_file file{descriptor};
+  return write_and_close(file, text);
+}
+
 }  // namespace
 
 int write_file_atomically(const std::string& path, std::string_view text) {
   const std::string target = follow_links(path);
+  if (const auto descriptor = named_descriptor(target))
+    return write_to_descriptor(*descriptor, text);
   struct ::stat status = {};
   const bool exists = ::stat(target.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) return errno;

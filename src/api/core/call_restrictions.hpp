@@ -16,9 +16,8 @@ namespace weir::detail {
 // since every operation reads it.
 extern thread_local constinit bool inside_host_function [[gnu::tls_model("initial-exec")]];
 
-// True while the reclaimer thread runs a destructor of the program. The destruction of weir objects
-// by that destructor is deferred again. The reclaimer thread therefore makes no driver call inside
-// it.
+// True while the reclaimer thread runs a destructor of the program. If that destructor destroys
+// weir objects, their driver calls are deferred again. They run after the destructor has returned.
 extern thread_local constinit bool inside_user_destructor [[gnu::tls_model("initial-exec")]];
 
 // Increments active_capture_count. Code that begins a capture for weir holds an object of this
@@ -40,19 +39,20 @@ class host_function_guard {
   ~host_function_guard() { inside_host_function = false; }
 };
 
-// True while the reclaimer thread is in a call that waits for a device. A GPU's driver then holds a
-// lock that other calls need, so destructors, which must not block, defer their calls.
+// True while the reclaimer thread is in a driver call that waits for a device, and after exit has
+// stopped waiting for that call. During that call a GPU's driver holds a lock that other driver
+// calls need. Destructors must not block, so they defer their driver calls.
 inline constinit std::atomic<bool> driver_is_blocked{false};
 
-// Returns true if a destructor may make its driver call here and now. Used for calls that are
-// harmless to captures.
+// Returns true if a destructor may make its driver call now on this thread. Used for calls that do
+// not affect captures.
 [[nodiscard]] inline bool can_destroy_now() noexcept {
   return !inside_host_function && !inside_user_destructor &&
          !driver_is_blocked.load(std::memory_order_relaxed);
 }
 
-// Returns true if memory may be freed now. Otherwise the free is deferred. A forked child never
-// runs it.
+// Returns true if memory may be freed now on this thread. Otherwise the caller defers the free. A
+// forked child has no reclaimer thread, so it never runs a deferred free.
 [[nodiscard]] inline bool can_free_now() noexcept {
   return !inside_host_function && !inside_user_destructor &&
          active_capture_count.load(std::memory_order_relaxed) == 0 && !os::in_forked_child();

@@ -22,13 +22,15 @@
 namespace weir::detail {
 namespace {
 
-// The handles are only printed; const_cast restores the type that the driver has for them.
+// Returns the handle in the type that the driver uses. const_cast is harmless, because the handle
+// is only printed.
 template <class Handle>
 Handle* handle_of(const subject& object) noexcept {
   return static_cast<Handle*>(const_cast<void*>(object.handle));
 }
 
-// Returns the hint for an error. In verify mode the hint says which work the error belongs to.
+// Returns the hint for an error. If verify mode has determined whether the failure happened before
+// or after the call, the hint says so.
 std::string hint_in_verify_mode(errc code, const char* call) {
   switch (take_failure_phase()) {
     case failure_phase::by_call: break;

@@ -63,13 +63,15 @@ struct subject {
 
 [[nodiscard]] std::string to_text(subject object);
 
-// These throw weir::error. The second overload states the object and the hint in its own words.
+// Throws weir::error. The text of the object and the hint are derived from `object` and `code`.
 [[noreturn, gnu::cold]] void throw_error(errc code, const char* call, subject object, call_site at);
+// Throws weir::error with this text for the object and this hint.
 [[noreturn, gnu::cold]] void throw_error(errc code, const char* call, std::string object,
                                          std::string hint, call_site at);
+// Throws errc::closed.
 [[noreturn, gnu::cold]] void throw_closed(const char* call, subject object, call_site at);
-// Throws the error for a result of the driver. First determines whether the failed call broke an
-// open capture.
+// Throws the error for a result of the driver. First determines whether the failed call has
+// invalidated an open capture, and stores the call in the record of that capture.
 [[noreturn, gnu::cold]] void throw_driver_error(errc answer, const char* call, subject object,
                                                 call_site at);
 
@@ -84,18 +86,20 @@ inline void check(CUresult answer, const char* call, subject object, call_site a
   }
 }
 
-// A part of a call's object, such as "word at 0x7f10" or "sync_domain_map", and a hint. If the hint
-// is empty, the usual hint is used.
+// The part of a call's object that has caused a failure, such as "word at 0x7f10" or
+// "sync_domain_map". If `hint` is empty, the hint for the error code is used.
 struct error_part {
   std::string name;
   std::string hint = {};
 };
 
-// Throws what check() throws for this result, with the part added to the object and with its hint.
+// Throws like check(answer, call, object, at). Adds the name of `failed_part` to the object, and
+// replaces the hint if `failed_part` has one. `answer` must not be CUDA_SUCCESS.
 [[noreturn, gnu::cold]] void throw_for_part(CUresult answer, const char* call, subject object,
                                             const error_part& failed_part, call_site at);
 
-// Like check(), with a part. name_part() returns it and is called only on failure.
+// Like check(), but names the part of the object that has failed. name_part() returns an error_part
+// and is called only on failure.
 template <class Name>
 void check_part(CUresult answer, const char* call, subject object, call_site at,
                 const Name& name_part) {
@@ -128,8 +132,8 @@ inline void require_outside_host_function(const char* call, subject object, call
   }
 }
 
-// Returns the handle to pass to the driver. Throws if the object is closed or this thread runs a
-// host function.
+// Returns the handle of the stream for a driver call. Throws if the stream is closed or this thread
+// runs a host function.
 inline CUstream require_open(stream_ref s, const char* call, call_site at) {
   require_outside_host_function(call, s, at);
   if (s.get() == closed_handle<CUstream_st>()) [[unlikely]] {
@@ -138,6 +142,8 @@ inline CUstream require_open(stream_ref s, const char* call, call_site at) {
   return s.get();
 }
 
+// Returns the handle of the event for a driver call. Throws if the event is closed or this thread
+// runs a host function.
 inline CUevent require_open(event_ref e, const char* call, call_site at) {
   require_outside_host_function(call, e, at);
   if (e.get() == closed_handle<CUevent_st>()) [[unlikely]] {
@@ -146,7 +152,8 @@ inline CUevent require_open(event_ref e, const char* call, call_site at) {
   return e.get();
 }
 
-// Like require_open(), for functions that return an error code: success if the handle can be used.
+// Like require_open(), for functions that return an error code. Returns errc::success if the handle
+// can be used in a driver call.
 template <class Handle>
 [[nodiscard]] errc check_open(Handle* handle) noexcept {
   if (inside_host_function) return errc::not_permitted;

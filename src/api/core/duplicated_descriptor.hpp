@@ -10,9 +10,11 @@
 
 namespace weir::detail {
 
-// The driver gets a duplicate. It keeps a descriptor that it accepts, and it may have closed one
-// that it refuses, but the original must stay open. Hence one rule for all imports: on success the
-// driver owns the duplicate, on failure nothing leaks, and the original is unchanged in both cases.
+// A duplicate that is passed to the driver instead of the original descriptor. The driver keeps a
+// descriptor that it accepts, and may have closed a descriptor that it refuses.
+//
+// After success the driver owns the duplicate. After failure the destructor closes the duplicate
+// unless the driver has. The original stays open in both cases.
 class duplicated_descriptor {
  public:
   explicit duplicated_descriptor(int original) noexcept
@@ -23,12 +25,13 @@ class duplicated_descriptor {
     if (duplicate_ >= 0 && is_same_file()) ::close(duplicate_);
   }
 
-  // Returns the duplicate. If there is none, returns the original, so that the driver reports the
-  // error.
+  // Returns the duplicate. If duplication has failed, returns the original, so that the driver call
+  // reports an invalid descriptor.
   [[nodiscard]] int get() const noexcept { return duplicate_ >= 0 ? duplicate_ : original_; }
 
-  // Leaves the duplicate to the driver, which has accepted it. Returns true if it was a duplicate,
-  // so the original is still owned by the caller.
+  // Called after the driver has accepted the descriptor from get(). Returns true if that was the
+  // duplicate, so that the caller still owns the original. Returns false if it was the original,
+  // which the driver now owns.
   bool release_to_driver() noexcept {
     const bool was_duplicate = duplicate_ >= 0;
     duplicate_ = -1;
@@ -36,9 +39,10 @@ class duplicated_descriptor {
   }
 
  private:
-  // Returns true if the number still refers to the original's file. A driver that closed the
-  // duplicate may have opened another file under its number. Without kcmp the duplicate stays open,
-  // which is safer than closing a file of other code.
+  // Returns true if `duplicate_` still refers to the original's file. After the driver has closed
+  // the duplicate, other code may have opened a file under its number. Returns false if the system
+  // call kcmp is not available, so the duplicate stays open. A leak is safer than closing another
+  // file.
   [[nodiscard]] bool is_same_file() const noexcept {
     const pid_t self = getpid();
     return syscall(SYS_kcmp, self, self, KCMP_FILE, duplicate_, original_) == 0;

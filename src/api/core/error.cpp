@@ -51,13 +51,14 @@ class category final : public std::error_category {
 }  // namespace
 
 const std::error_category& driver_category() noexcept {
-  // Never destroyed, since errors are created and read while statics are destroyed.
+  // Never destroyed, because errors may be created and read while statics are destroyed.
   static detail::never_destroyed<category> the_category;
   return *the_category;
 }
 
 namespace detail {
 
+// The content of an error, shared by its copies. Never changed after compose().
 struct error_details {
   std::atomic<int> holders{1};
   const char* call = "";
@@ -116,10 +117,11 @@ call_site error::where() const noexcept { return details_->where; }
 const char* error::what() const noexcept { return details_->text.c_str(); }
 std::span<const error> error::attached() const noexcept { return details_->attached; }
 
-// Copies the details instead of changing them: shared details never change, so threads can read and
-// attach to their own copies. Attached errors can therefore never form a cycle, which would leak.
+// Copies the details instead of changing them, because other copies of this error share them and
+// other threads may read them. Therefore attached errors cannot form a cycle of references, which
+// would leak memory.
 void error::attach(const error& later) {
-  if (later.details_ == details_) return;  // itself, which is nothing new
+  if (later.details_ == details_) return;  // an error is not attached to itself
   std::vector<error> all{details_->attached};
   all.push_back(later);
   auto details = std::make_unique<detail::error_details>();

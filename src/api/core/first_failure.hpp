@@ -10,6 +10,7 @@
 
 namespace weir::detail {
 
+// The first noted failure: the error code and the call that returned it.
 struct first_failure {
   errc code = errc::success;
   const char* call = "";
@@ -37,15 +38,16 @@ inline void check(const first_failure& failure, subject object, call_site at) {
   }
 }
 
-// Like check(), where nothing can be thrown: passes the failure to report_unhandled().
+// Passes the noted failure, if there is one, to report_unhandled(). For functions that cannot
+// throw.
 inline void report_if_failed(const first_failure& failure, subject object) noexcept {
   if (failure.code != errc::success) [[unlikely]] {
     report_unhandled(failure.code, failure.call, object);
   }
 }
 
-// Calls a function that may throw and reports its failure instead of throwing. An exception other
-// than weir::error is reported as out of memory in `name`.
+// Calls call(), which may throw, and passes its failure to report_unhandled(). An exception other
+// than weir::error is reported as out_of_memory in `name`.
 template <class Call>
 void report_failure_of(subject object, const char* name, Call&& call) noexcept {
   first_failure failure;

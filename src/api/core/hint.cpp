@@ -17,11 +17,11 @@ namespace {
 
 struct hint_entry {
   errc code;
-  std::string_view calls;  // names, separated by |; a * at the end stands for any rest
+  std::string_view calls;  // names separated by |; a * at the end of a name matches any text
   const char* hint;
 };
 
-// The first entry that matches applies.
+// hint_for() returns the hint of the first entry that matches the code and the call.
 constexpr hint_entry hints[] = {
     {errc::closed, "*",
      "keep the object open while it is used, and its owner as long as its references are used"},
@@ -176,9 +176,10 @@ constexpr function_version function_versions[] = {
 #undef WEIR_FUNCTION
 };
 
-// Returns the version that adds the first form of this call newer than `newer_than`, as
-// cuDriverGetVersion encodes it. If no form is newer, returns the last form's version; 0 for a
-// function that weir does not use.
+// Returns the CUDA version that introduced a function, as cuDriverGetVersion encodes it. A function
+// may have several versions, such as cuMemAdvise and cuMemAdvise_v2. Returns the lowest version
+// above `newer_than`. If there is none, returns the highest version; 0 for a function that weir
+// does not use.
 int first_version_of(std::string_view call, int newer_than) noexcept {
   int first = 0;
   int last = 0;

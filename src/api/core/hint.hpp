@@ -8,12 +8,13 @@
 
 namespace weir::detail {
 
-// Returns a hint in words. Empty if there is nothing to add to the text of the code.
+// Returns what to do about this error of this call. Empty if there is no hint beyond the text of
+// the code.
 [[nodiscard]] const char* hint_for(errc code, const char* call) noexcept;
 
 // Returns "cuGraphAddNode is of CUDA 12.3 and later; ..." for a call that failed with
-// CALL_REQUIRES_NEWER_DRIVER. If the call has several versions, names the first one that this
-// driver lacks.
+// CALL_REQUIRES_NEWER_DRIVER. A call may have several versions, such as cuMemAdvise_v2. The hint
+// names the CUDA version of the first one that this driver lacks.
 [[nodiscard]] std::string newer_driver_hint(const char* call);
 
 }  // namespace weir::detail

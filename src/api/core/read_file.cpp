@@ -36,7 +36,7 @@ std::string read_file(const std::string& path, const char* call, call_site at) {
     std::array<char, 16384> part;
     while (const std::size_t got = std::fread(part.data(), 1, part.size(), file.get()))
       all.append(part.data(), got);
-    // fopen() opens a folder too, but reading it fails
+    // fopen() also opens a folder, and then fread() fails
     if (std::ferror(file.get()) == 0) return all;
   }
   throw_error(errc::file_not_found, call, fmt::format("file \"{}\"", path),

@@ -19,7 +19,8 @@ thread_local constinit sync_guard* detail::current_sync_guard = nullptr;
 sync_guard::sync_guard(sync_rule rule, call_site at) noexcept
     : previous_{std::exchange(detail::current_sync_guard, this)}, rule_{rule}, created_at_{at} {}
 
-// Usually this is the innermost guard, but guards on the heap may be destroyed in any order.
+// Removes this guard from the list of the thread. Usually it is the innermost guard, which comes
+// first. Guards on the heap may be destroyed in any order.
 sync_guard::~sync_guard() {
   sync_guard** link = &detail::current_sync_guard;
   while (*link != nullptr && *link != this) link = &(*link)->previous_;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // api/core/thread_singleton.hpp - one object per thread, usable until the process has exited.
-// process.
 #pragma once
 
 #include <utility>
 
 namespace weir::detail {
 
-// The calling thread's T, created at first use and destroyed when the thread ends. If a destructor
-// of a static or of another thread-local object uses it after that, a new object is created and
-// leaked.
+// The T of the calling thread, created at first use and destroyed when the thread ends. A
+// destructor of a static or of another thread-local object may call get() after that. Then a new T
+// is created, which is never destroyed.
 template <class T>
 class thread_singleton {
  public:
@@ -34,9 +33,10 @@ class thread_singleton {
     }
   }
 
-  // Plain values, which can be read at any time, unlike an object with a destructor.
+  // These have no destructors, so they can be read after the thread-local objects of the thread
+  // were destroyed.
   static inline thread_local constinit T* pointer_ = nullptr;
-  static inline thread_local constinit bool ended_ = false;
+  static inline thread_local constinit bool ended_ = false;  // set by the thread_exit_hook
 };
 
 }  // namespace weir::detail

@@ -6,8 +6,8 @@
 
 namespace weir::detail {
 
-// Passes the failure to the current handler. Does nothing in a forked child, whose objects belong
-// to the parent.
+// Passes the failure to the handler of set_unhandled_error_handler(). Does nothing in a forked
+// child, whose objects belong to the parent.
 void call_unhandled_error_handler(std::exception_ptr failure) noexcept;
 
 }  // namespace weir::detail

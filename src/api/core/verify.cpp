@@ -8,7 +8,8 @@
 namespace weir {
 
 bool verify_operations(bool enabled, call_site at) {
-  // Loading the driver may turn verify mode on, from the environment.
+  // Loads the driver first, because loading it reads the environment variable that turns verify
+  // mode on.
   static_cast<void>(current_driver(at));
   const bool previous = detail::verifying();
   detail::set_verification(enabled);

@@ -42,9 +42,10 @@ constexpr std::chrono::seconds exit_timeout{1};
 constexpr microseconds min_delay{50};
 constexpr microseconds max_delay{5000};
 
-// Lets the reclaimer thread make calls during captures. Its frees and event queries harm no
-// capture, but the driver refuses them in other modes, and captures started directly through the
-// driver cannot be waited for.
+// Switches the reclaimer thread to relaxed capture mode. In other modes the driver refuses its
+// frees and event queries during captures, although they affect no capture. The thread cannot wait
+// for the end of captures that were started directly through the driver, because weir does not know
+// them.
 void relax_capture_mode() noexcept {
   const driver_table* const calls = try_driver();
   if (calls == nullptr) return;
@@ -53,12 +54,14 @@ void relax_capture_mode() noexcept {
   report_if_failed(mode.answer(), "cuThreadExchangeStreamCaptureMode", {});
 }
 
-// Runs tasks in passes. A pass runs each task once that was deferred before the pass began, oldest
-// first. The tasks that a task defers are run directly after it.
+// The queue of deferred tasks and the thread that runs them.
+//
+// The thread runs tasks in passes. A pass runs each task that was deferred before the pass began
+// once, the oldest first. If a running task defers other tasks, these run directly after it.
 class reclaimer {
  public:
-  // Never destroyed: destructors of statics defer tasks, and the thread uses it until the process
-  // ends.
+  // The reclaimer is never destroyed, because destructors of statics defer tasks and the thread
+  // uses it until the process ends.
   static reclaimer& instance() noexcept {
     static never_destroyed<reclaimer> singleton;
     return *singleton;
@@ -72,27 +75,29 @@ class reclaimer {
     }
     task.epoch = epoch_.load(std::memory_order_acquire) & epoch_mask;
     const bool first = queue_.push(task);
-    // The task stays in the queue: there is no thread in a child, and none that runs after exit.
+    // The task stays in the queue forever: a forked child has no reclaimer thread, and exit has
+    // stopped it.
     if (os::in_forked_child() || stopped_) return;
-    // Only the first task of a burst pays for waking the thread. While there is no thread, each
-    // task tries to start it.
+    // Only a task that is added to an empty queue wakes the thread. If the thread does not run,
+    // each task tries to start it.
     if ((first || !has_thread()) && start()) work_available_.notify_one();
   }
 
+  // Returns the number of tasks that are not done. Returns 0 if no thread will run them.
   [[nodiscard]] std::size_t unfinished() const noexcept {
     return os::in_forked_child() || stopped_ ? 0 : unfinished_.load(std::memory_order_acquire);
   }
 
-  // Waits until all tasks deferred so far, and the tasks that these defer, are done. Does not wait
-  // for tasks that wait for a capture.
+  // Waits until all tasks deferred so far, and the tasks that they defer, are done. Does not wait
+  // for tasks whose last result was capture_active.
   void drain() noexcept {
     if (is_reclaimer_thread() || unfinished() == 0 || !start()) return;
     std::unique_lock lock{mutex_};
     progress_.wait(lock, [this, last = end_epoch()] { return is_drained(last); });
   }
 
-  // Called at exit, before statics are destroyed if possible. Drains until the timeout and then
-  // stops the thread, so that it uses nothing that is destroyed.
+  // Called when the process exits, before statics are destroyed if possible. Waits for tasks until
+  // exit_timeout. Then stops the thread, because it must not use statics that are destroyed.
   void exit() noexcept {
     if (os::in_forked_child()) return;
     const bool drains = !is_reclaimer_thread() && unfinished() != 0 && start();
@@ -110,7 +115,8 @@ class reclaimer {
     return thread_.load(std::memory_order_relaxed) != std::thread::id{};
   }
 
-  // Lets exit() on this thread stop the reclaimer thread before any static is destroyed.
+  // Called on the reclaimer thread. If a task on that thread calls std::exit(), begin_exit() runs
+  // before any static is destroyed.
   static void watch_exit() noexcept {
     static constexpr auto begin_exit = [](reclaimer* self) { self->begin_exit(); };
     static thread_local const std::unique_ptr<reclaimer, decltype(begin_exit)> watcher{&instance()};
@@ -121,12 +127,14 @@ class reclaimer {
   }
 
  private:
-  // Incremented by each drain, which waits for the tasks of earlier epochs.
+  // The number of an epoch. Each drain ends the current epoch and waits for the tasks that were
+  // deferred in it or earlier.
   using epoch = unsigned long long;
   static constexpr epoch epoch_mask = ~epoch{0} >> 1U;
   static constexpr epoch no_epoch = std::numeric_limits<epoch>::max();
 
-  // Called by exit() before it destroys statics, and by pthread_exit().
+  // Called on the reclaimer thread by std::exit() before it destroys statics, and by
+  // pthread_exit().
   void begin_exit() noexcept {
     if (os::in_forked_child()) return;
     {
@@ -137,17 +145,18 @@ class reclaimer {
     }
     register_exit();
   }
-  // During exit(), the registered function runs next.
+  // During std::exit(), the registered function runs next.
   static void register_exit() noexcept {
     os::register_at_exit([] { instance().exit(); });
   }
 
-  // Both require the lock. The first ends the epoch of the tasks deferred so far and returns it;
-  // the second returns true when the tasks of that epoch and of earlier ones are done.
+  // Ends the current epoch and returns its number. The caller holds mutex_.
   [[nodiscard]] epoch end_epoch() noexcept {
     work_available_.notify_one();
     return epoch_.fetch_add(1, std::memory_order_release);
   }
+  // Returns true if all tasks of epoch `last` and of earlier epochs are done or wait for a capture,
+  // or if the thread was stopped. The caller holds mutex_.
   [[nodiscard]] bool is_drained(epoch last) const noexcept {
     return done_through_ >= last || stopped_;
   }
@@ -160,14 +169,14 @@ class reclaimer {
       try {
         const os::signal_blocker none_here;
         std::thread started{[this] { run(); }};
-        thread_ = started.get_id();  // before the thread begins a task, which needs the lock
+        thread_ = started.get_id();  // set before begin() of the first task, which locks mutex_
         started.detach();
       } catch (...) {
         return false;  // no memory for a thread: the next task tries again
       }
     }
-    // Called without the lock: a thread that forks may hold the lock of atexit() and wait for this
-    // thread.
+    // Called without mutex_. A thread that forks may hold the lock of atexit() while it waits for
+    // mutex_.
     register_exit();
     return true;
   }
@@ -197,7 +206,8 @@ class reclaimer {
     running_epoch_ = task.epoch;
     begin(task);
     task_result result = task.runs_user_code ? run_user_destructor(task) : task.run(task);
-    // The capture that the task waits for may have ended without notice.
+    // Tries once more in this pass if the task waits for captures that have ended without notice to
+    // weir, directly through the driver.
     if (result == task_result::capture_active && !std::exchange(checked_captures_, true) &&
         any_capture_active() && remove_ended_captures())
       result = task.run(task);
@@ -209,7 +219,7 @@ class reclaimer {
     retry_.append(task);
   }
 
-  // Does not return after exit has stopped this thread.
+  // Called before each task. Does not return if exit() has stopped the thread.
   void begin(const deferred_task& task) noexcept {
     std::unique_lock lock{mutex_};
     publish(running_epoch_ - 1);
@@ -227,7 +237,8 @@ class reclaimer {
     return result;
   }
 
-  // Requires the lock. Publishes that this pass has run all tasks up to that epoch.
+  // Called when this pass has run all tasks up to epoch `through`. Wakes the threads that wait for
+  // these epochs. Ignores epochs with a task that was busy. The caller holds mutex_.
   void publish(epoch through) noexcept {
     through = std::min(through, oldest_busy_ - 1);
     if (through <= done_through_) return;
@@ -235,7 +246,8 @@ class reclaimer {
     progress_.notify_all();
   }
 
-  // Sleeps until there is work. While tasks wait, sleeps at most for the delay.
+  // Sleeps until there is a new task or a drain. If there are tasks to retry, sleeps at most for
+  // `delay` and doubles it for the next time.
   void sleep(epoch end, microseconds& delay) {
     std::unique_lock lock{mutex_};
     publish(end - 1);
@@ -254,27 +266,30 @@ class reclaimer {
   std::atomic<epoch> epoch_{1};
   std::atomic<std::thread::id> thread_{};
 
-  // Used by the reclaimer thread only.
-  task_list retry_;   // tasks that could not be done yet
-  task_list nested_;  // tasks that the running task has deferred
-  epoch running_epoch_ = 0;
-  epoch oldest_busy_ = no_epoch;   // of this pass
-  bool checked_captures_ = false;  // in this pass
+  // The members from retry_ to checked_captures_ are used by the reclaimer thread only.
+  task_list retry_;                // tasks to run again in the next pass
+  task_list nested_;               // tasks that the running task has deferred
+  epoch running_epoch_ = 0;        // of the running task
+  epoch oldest_busy_ = no_epoch;   // lowest epoch of a task that was busy in this pass
+  bool checked_captures_ = false;  // true if remove_ended_captures() was called in this pass
 
-  std::mutex mutex_;  // never held while a task runs
+  std::mutex mutex_;  // guards the members below; never held while a task runs
   std::condition_variable work_available_;
   std::condition_variable progress_;
-  bool exiting_ = false;
-  std::atomic<bool> stopped_{false};  // written with the lock
-  bool in_user_code_ = false;         // while a destructor of the program runs
-  epoch done_through_ = 0;            // all tasks up to this epoch are done
+  bool exiting_ = false;              // set by exit()
+  std::atomic<bool> stopped_{false};  // set by exit(): the thread starts no task any more
+  bool in_user_code_ = false;         // true while a destructor of the program runs
+  epoch done_through_ = 0;            // see is_drained()
 };
 
-[[gnu::constructor]] void watch_exit_of_main_thread() noexcept {
-  if (::gettid() == ::getpid()) reclaimer::watch_exit();
-}
+[[gnu::constructor]] void watch_exit_after_load() noexcept { watch_exit_of_main_thread(); }
 
 }  // namespace
+
+void watch_exit_of_main_thread() noexcept {
+  static thread_local const bool is_main_thread = ::gettid() == ::getpid();
+  if (is_main_thread) reclaimer::watch_exit();
+}
 
 void defer_task(deferred_task& task) noexcept {
   task.runs_user_code = false;

@@ -15,13 +15,20 @@
 
 namespace weir::detail {
 
-// Queues the task for the reclaimer thread, which the first task starts and which sleeps while
-// there is none. Never blocks and never fails: if the thread cannot be started, the next task tries
-// again. Tasks start in order. A task that returns busy or capture_active runs again later. A task
-// may defer further ones.
+// Queues a task for the reclaimer thread. The first task starts the thread, which sleeps while no
+// task is queued. If the thread cannot be started, the task stays queued and the next call tries
+// again.
+//
+// The function neither blocks nor fails. Tasks start in the order in which they were deferred. A
+// task that returns busy or capture_active is run again until it returns done. A task may defer
+// further tasks.
 void defer_task(deferred_task& task) noexcept;
-// Like defer_task(), for a task that runs destructors of the program. Exit waits for one that has
-// begun.
+// Lets exit() drain before it destroys statics, if the main thread calls this and later exit(). On
+// any other thread it does nothing. The library calls it when it is loaded; streams call it for a
+// program that loads weir on another thread.
+void watch_exit_of_main_thread() noexcept;
+// Like defer_task(), for a task that runs destructors of the program. The exit of the process waits
+// for such a task if it has begun.
 void defer_user_destructor(deferred_task& task) noexcept;
 
 // A deferred task that calls a function object.
@@ -51,7 +58,7 @@ void defer(F work) noexcept {
   defer_task(*node);
 }
 
-// Runs work() now if memory may be freed now; otherwise defers it.
+// Runs work() now if can_free_now() returns true; otherwise defers it until no capture is open.
 template <class F>
 void run_or_defer(F work) noexcept {
   if (can_free_now()) return work();
@@ -62,7 +69,8 @@ void run_or_defer(F work) noexcept {
   });
 }
 
-// Defers work that is harmless to captures.
+// Runs work() on the reclaimer thread, even while captures are open. Its driver calls must not
+// affect captures.
 template <class F>
 void defer_capture_safe(F work) noexcept {
   defer([work = std::move(work)]() mutable noexcept {
@@ -71,9 +79,8 @@ void defer_capture_safe(F work) noexcept {
   });
 }
 
-// Runs work() now, or defers it: in a host function, where driver calls are forbidden, in a
-// destructor of the program on the reclaimer thread, and while that thread is in a call that blocks
-// the driver. The work must be harmless to captures.
+// Runs work() now if can_destroy_now() returns true; otherwise defers it. Its driver calls must not
+// affect captures. Does nothing in a forked child, whose objects belong to the parent.
 template <class F>
 void destroy_or_defer(F work) noexcept {
   if (os::in_forked_child()) return;

@@ -18,9 +18,12 @@
 
 namespace weir::detail {
 
-// Calls free(failure) once on the reclaimer thread, when frees are allowed and all uses are done,
-// of which any may be null. `failure` is the first failure of recording the uses. A free that
-// returns a task_result other than done is called again. Does not block.
+// Calls free(failure) on the reclaimer thread when memory may be freed there and all uses are done.
+// Each argument in `uses` is a pointer to a pending_uses, or null. `failure` is the first failure
+// of recording events for the uses.
+//
+// free() returns nothing or a task_result. It is called again while it returns something other than
+// done. This function does not block.
 template <class Free, class... Uses>
 void free_when_idle(Free free, Uses... uses) noexcept {
   defer([free = std::move(free), ... uses = std::move(uses), snapshot_taken = false,
@@ -41,12 +44,13 @@ void free_when_idle(Free free, Uses... uses) noexcept {
   });
 }
 
-// Releases the owners on the reclaimer thread when all uses of both lists are done. Either list may
-// be null.
+// Releases the owners on the reclaimer thread when all uses in `first` and `second` are done.
+// Either of the two lists may be null.
 void release_when_idle(std::shared_ptr<pending_uses> first, std::shared_ptr<pending_uses> second,
                        std::vector<keep_alive_ref> owners) noexcept;
 
-// Keeps owners until the work is done that the stream has when this object is destroyed.
+// Keeps owners alive until a stream has finished its work: all work queued before this object is
+// destroyed.
 class keep_until_idle {
  public:
   keep_until_idle(stream_ref stream, call_site at) noexcept : stream_{stream}, at_{at} {}
@@ -54,7 +58,7 @@ class keep_until_idle {
   keep_until_idle& operator=(const keep_until_idle&) = delete;
   ~keep_until_idle();
 
-  // Takes the owner. If it throws, the owner is released.
+  // Adds an owner. If it throws, the owner is released immediately.
   void keep(keep_alive_ref owner);
 
  private:

@@ -24,14 +24,14 @@ struct task_list {
     (empty() ? first : last->next) = tasks.first;
     last = tasks.last;
   }
-  // Removes and returns the first task. Requires that there is one.
+  // Removes and returns the first task. The list must not be empty.
   deferred_task& pop() noexcept { return *std::exchange(first, first->next); }
 };
 
 // A lock-free queue that any thread may push to.
 class task_queue {
  public:
-  // Returns true if the queue was empty.
+  // Adds a task. Returns true if the queue was empty before.
   bool push(deferred_task& task) noexcept {
     deferred_task* newest = newest_.load(std::memory_order_relaxed);
     do {
@@ -56,7 +56,7 @@ class task_queue {
   }
 
  private:
-  std::atomic<deferred_task*> newest_{nullptr};
+  std::atomic<deferred_task*> newest_{nullptr};  // linked from newest to oldest
 };
 
 }  // namespace weir::detail

@@ -15,9 +15,8 @@
 namespace weir {
 namespace {
 
-// Caches a copy of a text from the driver; it is never freed. If two threads race, one copy is
-// kept.
-// Returns a text of the device, which is queried once and then kept for the whole program.
+// Returns a text of the device. The driver is queried once; the copy of its text is cached in
+// `slot` and never freed. If two threads query at once, the copy of one thread is kept.
 const char* cached_text(device gpu, std::atomic<const char*> detail::device_record::*slot,
                         abi::CUresult (*detail::driver_table::*query)(char*, int, abi::CUdevice),
                         const char* call, call_site at) {
@@ -43,8 +42,8 @@ int device::count() noexcept {
     int n = 0;
     return detail::driver().cuDeviceGetCount(&n) == abi::CUDA_SUCCESS ? n : 0;
   } catch (...) {
-    // The driver cannot be loaded, because the environment requests one that does not exist. Then
-    // there is no device either.
+    // The driver cannot be loaded, because the environment requests one that does not exist.
+    // Without a driver there is no device.
     return 0;
   }
 }

@@ -7,7 +7,8 @@
 
 namespace weir::detail {
 
-// Marks a call that waits for the device, if this is the reclaimer thread.
+// Sets driver_is_blocked during a driver call that waits for the device. Does nothing on threads
+// other than the reclaimer thread.
 class device_wait_guard {
  public:
   device_wait_guard() noexcept;
@@ -19,7 +20,7 @@ class device_wait_guard {
   bool on_reclaimer_thread_;
 };
 
-// Like call_in_context(), for a call that waits for the device.
+// Like call_in_context(), with a device_wait_guard around call(), which waits for the device.
 template <class Call>
 void call_blocking_in_context(CUcontext context, first_failure& failure, Call call) noexcept {
   call_in_context(context, failure, [&] {

@@ -116,8 +116,8 @@ green_context::green_context(std::span<const sm_resource> parts, call_site at) {
   }
   const weir::device gpu = parts.front().device();
   const abi::CUdevice driver_ordinal = detail::driver_device(gpu, at);
-  // Keeps the primary context alive. Otherwise it would be created and destroyed with the green
-  // context: slow, and objects that other code created in it would be lost.
+  // Retains the primary context of the device. Otherwise the driver would create and destroy it
+  // with the green context. That is slow, and would destroy objects that other code created in it.
   static_cast<void>(detail::primary_context(gpu, at));
   std::vector<abi::CUdevResource> resources(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i)

@@ -13,8 +13,8 @@
 namespace weir::detail {
 namespace {
 
-// The list of all green_state objects and its length. Constant-initialized and never destroyed,
-// since contexts may be static objects.
+// The list of all green_state objects, its lock and its length. Constant-initialized and never
+// destroyed, because the program may have static green_context objects.
 constinit std::mutex lock;
 constinit green_state* first_green_state = nullptr;
 constinit std::atomic<int> green_state_count{0};
@@ -29,7 +29,7 @@ green_state::green_state(abi::CUgreenCtx green, abi::CUcontext as_context, int o
   green_state_count.fetch_add(1, std::memory_order_release);
 }
 
-// Requires the lock.
+// The caller holds `lock`.
 green_state* green_state::find(abi::CUcontext context) noexcept {
   green_state* found = first_green_state;
   while (found != nullptr && found->context != context) found = found->next_;
@@ -65,8 +65,8 @@ abi::CUcontext memory_context(abi::CUcontext context, call_site at) {
 errc green_state::release() noexcept {
   if (os::in_forked_child()) return errc::success;  // the context belongs to the parent
   {
-    // Decremented under the lock, so that no other thread can acquire a context that is being
-    // destroyed.
+    // The lock prevents that another thread acquires a reference between the last release and the
+    // removal from the list.
     const std::lock_guard hold{lock};
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
     green_state** link = &first_green_state;

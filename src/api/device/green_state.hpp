@@ -12,8 +12,9 @@
 
 namespace weir::detail {
 
-// The state of one green context, with a reference count. The holders are the owner and each of its
-// streams that weir owns. The last one destroys it.
+// The state of one green context, with a reference count. References are held by the green_context
+// object, by streams of the context that weir owns, and by graphs and timers that use it. The
+// release of the last reference destroys the green context.
 class green_state {
  public:
   const abi::CUgreenCtx handle;
@@ -23,8 +24,9 @@ class green_state {
   // Registers the green context. The caller holds the first reference.
   green_state(abi::CUgreenCtx green, abi::CUcontext as_context, int ordinal) noexcept;
 
-  // Releases one reference. The last one destroys the context, now or, if frees are not allowed
-  // now, later. Returns the driver's result. The state must not be used afterwards.
+  // Releases one reference. The release of the last reference destroys the context, or defers that
+  // if can_free_now() returns false. Returns the driver's result, or success if nothing was
+  // destroyed yet. The caller must not use the state afterwards.
   [[nodiscard]] errc release() noexcept;
   // Like release(), for destructors: passes a failure to set_unhandled_error_handler()'s handler.
   void release_noexcept() noexcept;
@@ -37,20 +39,20 @@ class green_state {
   ~green_state() = default;
   [[nodiscard]] errc destroy() noexcept;
 
-  std::atomic<std::uint32_t> holders_{1};
-  green_state* next_ = nullptr;  // in the list of all
+  std::atomic<std::uint32_t> holders_{1};  // number of references
+  green_state* next_ = nullptr;            // in the list of all states; guarded by its lock
 };
 
-// Returns a reference to the green context with this context handle; null for any other context.
-// Costs one load while there is no green context.
+// Returns a new reference to the green context with this context handle, which the caller must
+// release(). Returns null for any other context. Costs one load while weir owns no green context.
 [[nodiscard]] green_state* acquire_green_state(abi::CUcontext context) noexcept;
 
 // Returns true if the context belongs to a green context that weir owns.
 [[nodiscard]] bool is_green(abi::CUcontext context) noexcept;
 
-// Returns the context to which memory of this context's streams is attributed. If weir owns it as a
-// green context, this is the primary context, which shares the memory and exists at least as long.
-// Otherwise it is the context itself.
+// Returns the context that weir stores as the owner of memory allocated in streams of `context`.
+// For a green context that weir owns, this is the device's primary context. The primary context
+// shares the memory and exists at least as long. For any other context it is `context` itself.
 [[nodiscard]] abi::CUcontext memory_context(abi::CUcontext context, call_site at);
 
 }  // namespace weir::detail

@@ -9,13 +9,16 @@
 
 namespace weir::detail {
 
-// Makes the context current unless it is already. Returns true if it did. Costs 11 ns if the
-// context is current, 52 ns with the pop if not, so only the few calls that need it use it.
+// Pushes the context onto the thread's context stack unless it is already current. Returns true if
+// it was pushed; pop_current() must then be called.
+//
+// Costs 11 ns if the context is already current, and 52 ns with the pop otherwise. Therefore only
+// calls that need a current context use it.
 [[nodiscard]] bool push_current(abi::CUcontext context, call_site at);
-// Restores the context that was current before that push.
+// Restores the context that was current before push_current() returned true.
 void pop_current() noexcept;
 
-// Makes the context current for a block.
+// Makes the context current during the lifetime of this object.
 class make_current {
  public:
   make_current(abi::CUcontext context, call_site at) : pushed_{push_current(context, at)} {}
@@ -29,7 +32,8 @@ class make_current {
   bool pushed_;
 };
 
-// Makes the context current and calls call(). Notes in `failure` whatever is thrown.
+// Calls call() with the context current. Notes an exception, of call() or of the push, in
+// `failure`.
 template <class Call>
 void call_in_context(CUcontext context, first_failure& failure, Call call) noexcept {
   try {

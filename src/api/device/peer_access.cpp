@@ -24,9 +24,10 @@ using detail::driver;
 namespace detail {
 namespace {
 
-// The enabled pairs with their reference counts. The lock is held during the driver's calls, so
-// that a thread cannot disable what another has just found enabled. No driver callback takes the
-// lock.
+// The pairs of devices with peer access, each with the number of its peer_access objects.
+//
+// The lock is held during driver calls. Otherwise one thread could disable the access of a pair
+// that another thread has just found enabled. The driver calls no function that takes the lock.
 class peer_pairs {
  public:
   void acquire(int accessing, int accessed, call_site at) {
@@ -64,7 +65,7 @@ class peer_pairs {
     int accessing;
     int accessed;
     int holders;
-    bool was_enabled;  // before weir enabled it, so it is never disabled
+    bool was_enabled;  // other code enabled the access, so weir does not disable it
   };
   std::vector<pair>::iterator find(int accessing, int accessed) {
     return std::find_if(pairs_.begin(), pairs_.end(), [=](const pair& p) {

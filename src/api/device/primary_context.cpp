@@ -16,11 +16,12 @@ namespace {
 
 constexpr std::size_t max_devices = 256;
 
-// Constant-initialized and trivially destroyed: usable before and after all other static objects.
+// Constant-initialized and trivially destroyed, so that constructors and destructors of other
+// static objects can use the array.
 constinit std::array<device_record, max_devices> records;
 
-// Packs two small numbers and a flag, set once the numbers were queried, into one word that a
-// single store sets.
+// pack_range() packs the two numbers of a range into one word, so that one atomic store sets both.
+// This bit is always set in the result, so that 0 means that the range was not queried.
 constexpr std::uint64_t queried_bit = std::uint64_t{1} << 63;
 
 constexpr std::uint64_t pack_range(priority_range range) noexcept {
@@ -53,8 +54,8 @@ CUcontext primary_context(weir::device gpu, call_site at) {
   device_record& record = record_of(gpu, "cuDevicePrimaryCtxRetain", at);
   if (const CUcontext cached = record.primary.load(std::memory_order_acquire)) return cached;
 
-  // Two threads may retain the context at once; one reference is kept and the other one is
-  // released. No lock is held.
+  // Two threads may retain the context at once, because no lock is held. The thread whose
+  // compare_exchange fails releases its reference.
   const CUdevice handle = driver_device(gpu, at);
   CUcontext context = nullptr;
   check(driver().cuDevicePrimaryCtxRetain(&context, handle), "cuDevicePrimaryCtxRetain", gpu, at);
@@ -77,7 +78,7 @@ void forget_if_reset(device_record& record) noexcept {
   if (!record.primary.compare_exchange_strong(cached, nullptr, std::memory_order_acq_rel)) return;
   record.service.store(nullptr, std::memory_order_release);
   record.resets.fetch_add(1, std::memory_order_release);
-  // Also invalidates what threads have cached for streams.
+  // Also makes the entries of all stream_cache objects invalid.
   streams_destroyed.fetch_add(1, std::memory_order_release);
 }
 
@@ -86,8 +87,8 @@ void forget_reset_contexts() noexcept {
 }
 
 context_info context_info_of(CUcontext context, call_site at) {
-  // Most machines have fewer devices than are checked here, and the check costs less than a driver
-  // call.
+  // Compares with the primary contexts of the first 16 devices, which costs less than a driver
+  // call. Few machines have more devices.
   for (std::size_t i = 0; i < 16; ++i) {
     if (records[i].primary.load(std::memory_order_relaxed) == context)
       return {static_cast<int>(i), true};
@@ -95,9 +96,9 @@ context_info context_info_of(CUcontext context, call_site at) {
   const make_current current{context, at};
   CUdevice handle = 0;
   check(driver().cuCtxGetDevice(&handle), "cuCtxGetDevice", subject{context}, at);
-  // In all known drivers a device's handle is its ordinal. If the primary context is
-  // inactive, this is another context. Then primary_context() is not called, since it would create
-  // the primary one, with all its memory.
+  // The handle of a device is its ordinal in all known drivers. If the primary context is not
+  // active, `context` is another context. primary_context() is not called then, because it would
+  // create the primary context, which takes time and device memory.
   const weir::device gpu{handle};
   unsigned flags = 0;
   int active = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/device/primary_context.hpp - cached facts of each device: its primary context and constant
+// api/device/primary_context.hpp - cached data of each device: its primary context and constant
 // properties.
 #pragma once
 
@@ -13,43 +13,48 @@
 
 namespace weir::detail {
 
-// The cache of one device; exists until the process ends. Each field is queried once.
+// The cached data of one device. Exists until the process ends. Each member is queried at its first
+// use.
 struct device_record {
-  // The primary context, retained and never released; null if it is not retained or was reset.
+  // The primary context. weir retains it at first use and never releases it. Null before that, and
+  // after weir has noticed a reset.
   std::atomic<abi::CUcontext> primary{nullptr};
-  std::atomic<std::uint32_t> resets{0};         // resets that weir has noticed
-  std::atomic<abi::CUstream> service{nullptr};  // see service_stream.hpp
+  std::atomic<std::uint32_t> resets{0};         // number of resets that weir has noticed
+  std::atomic<abi::CUstream> service{nullptr};  // see service_stream.hpp; null: not created
   std::atomic<const char*> name{nullptr};
   std::atomic<const char*> pci_bus_id{nullptr};
-  std::atomic<std::uint64_t> priorities{0};  // packed, see primary_context.cpp; 0: not queried yet
+  std::atomic<std::uint64_t> priorities{0};  // see pack_range(); 0: not queried yet
 };
 
-// Throws invalid_device if no driver can have a device with this ordinal.
+// Returns the cached data of a device. Throws invalid_device if the ordinal is negative or not
+// below max_devices.
 [[nodiscard]] device_record& record_of(weir::device gpu, const char* call, call_site at);
 
 // Returns the driver's handle of a device.
 [[nodiscard]] abi::CUdevice driver_device(weir::device gpu, call_site at);
 
-// Returns the device's primary context and retains it at the first call. Makes nothing current.
+// Returns the device's primary context and retains it at the first call. Does not change the
+// current context.
 [[nodiscard]] abi::CUcontext primary_context(weir::device gpu, call_site at);
 
-// Called after a call failed with context_is_destroyed. Forgets primary contexts that were reset,
-// so that the next use of those devices retains them again. Whatever was cached for them is
-// dropped.
+// Called after a driver call failed with context_is_destroyed. Clears the cached data of devices
+// whose primary context was reset. The next use of such a device retains its primary context again.
 [[gnu::cold]] void forget_reset_contexts() noexcept;
-// Like forget_reset_contexts(), for one device. Also for calls that hand out cached memory, where
-// no driver call would report the reset. Makes one driver call, which is harmless to captures.
+// Like forget_reset_contexts(), for one device. Also used before cached memory is reused, because
+// no driver call would report the reset there. Makes one driver call, which does not affect
+// captures.
 void forget_if_reset(device_record& record) noexcept;
 
-// The device of a context, and whether this is the device's primary context, which exists until the
-// process ends.
+// The device of a context. `is_primary` is true for the device's primary context, which exists
+// until it is reset or the process ends.
 struct context_info {
   int device = 0;
   bool is_primary = false;
 };
 [[nodiscard]] context_info context_info_of(abi::CUcontext context, call_site at);
 
-// Returns the calling thread's current context, or else the primary context of device 0.
+// Returns the calling thread's current context, or the primary context of device 0 if none is
+// current.
 [[nodiscard]] abi::CUcontext current_or_primary_context(call_site at);
 
 // Returns the priority range of a device's streams. `context` is any context of that device.

@@ -13,7 +13,8 @@ stream_ref service_stream(device gpu, call_site at) {
   device_record& record = record_of(gpu, call, at);
   if (const CUstream cached = record.service.load(std::memory_order_acquire)) return cached;
 
-  // Two threads may create a stream at once; one is kept and the other destroyed. No lock is held.
+  // Two threads may create a stream at once, because no lock is held. The thread whose
+  // compare_exchange fails destroys its stream.
   require_outside_host_function(call, gpu, at);
   const make_current current{primary_context(gpu, at), at};
   CUstream stream = nullptr;

@@ -10,7 +10,7 @@
 namespace weir::detail {
 
 // Returns a non-blocking stream of the primary context. It is created at first use and kept until
-// the process ends. It only receives allocations and frees.
+// the process ends. weir queues only allocations and frees in it.
 [[nodiscard]] stream_ref service_stream(device gpu, call_site at);
 
 }  // namespace weir::detail

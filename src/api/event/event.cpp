@@ -27,7 +27,8 @@ using detail::require_open;
 
 namespace {
 
-// Removes what is recorded under the handle, since another event may get it.
+// Called when an event is destroyed. Removes what weir stores for the handle, because the driver
+// may give the handle to another event.
 void forget_event_state(CUevent_st* handle) noexcept {
   detail::forget_name(detail::object_kind::event, handle);
   if (detail::any_capture_active()) [[unlikely]] {
@@ -71,8 +72,8 @@ void event_ref::sync(call_site at) const {
   check(driver().cuEventSynchronize(mark), "cuEventSynchronize", *this, at);
 }
 
-// A wait for a completion would differ: after a timeout the reactor could still query the event,
-// which could then not be recorded in a capture.
+// Polls the event instead of waiting for its completion. After a timeout the completion would still
+// be pending, and an event with a pending completion cannot be recorded in a capture.
 bool event_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
   require_open(*this, "cuEventQuery", at);
   detail::require_sync_allowed("weir::event::sync_for", at);
@@ -183,8 +184,9 @@ abi::CUresult query_elapsed(timed_event_ref start, timed_event_ref end, float* m
   return driver.cuEventElapsedTime(milliseconds, start.get(), end.get());
 }
 
-// Returns why the driver refused to measure. It has one code for several mistakes, so each event is
-// measured against itself to find the one at fault.
+// Returns why the driver refused to measure the time between two events. The driver returns
+// INVALID_HANDLE for several mistakes. Measuring each event against itself shows which event is at
+// fault.
 errc failure_reason(timed_event_ref start, timed_event_ref end) {
   float unused = 0;
   for (const timed_event_ref e : {start, end}) {

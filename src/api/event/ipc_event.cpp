@@ -16,7 +16,8 @@ using detail::driver;
 
 namespace {
 
-// Calls make(event) with the context current, and adopts the event.
+// Calls make(handle) with the context current, which creates or opens an event. Returns the owner
+// of that event.
 template <class Make>
 event adopt_new(context_ref context, event_options options, const char* call, call_site at,
                 const Make& make) {

@@ -29,9 +29,11 @@ void destroy(CUevent event) noexcept {
   report_if_failed(answer, "cuEventDestroy", event_ref{event});
 }
 
-// Destroying events is allowed in a capture, but not in a host function. `now` is determined once
-// for all events of a store, so that green contexts are destroyed after their events: deferred
-// tasks start in order.
+// Destroys an event if `now` is true; otherwise defers that. `now` is the result of
+// can_destroy_now().
+//
+// The destructor of a store determines `now` once for all its events and green contexts. Because
+// deferred tasks start in order, a green context is then destroyed after its events.
 void destroy_now_or_later(CUevent event, bool now) noexcept {
   if (now) return destroy(event);
   defer_capture_safe([event] { destroy(event); });
@@ -68,7 +70,8 @@ bool timing_store::has_ended(unsigned long long context) const noexcept {
          (device != nullptr && device->resets.load(std::memory_order_acquire) != known->resets);
 }
 
-// Called before the first event of the context is created.
+// Adds the context to the store unless it is known. Called before an event of the context is
+// created.
 void timing_store::register_context(CUcontext context, unsigned long long number, call_site at) {
   {
     const std::lock_guard lock{lock_};
@@ -102,8 +105,9 @@ std::size_t timing_store::index_of(std::string_view name) {
   return number;
 }
 
-// Reuses the events of the oldest measurement, so that a program that rarely reads its timings does
-// not create two events per section. A failed measurement stays, for the call that reads it.
+// If the oldest measurement is complete, adds it to the timings and makes its events available.
+// Otherwise a program that rarely reads its timings would create two events per section. A failed
+// measurement stays in the list, and collect() throws its failure.
 void timing_store::accumulate_oldest() noexcept {
   const measurement& oldest = pending_.front();
   float milliseconds = 0;
@@ -173,7 +177,7 @@ void timing_store::accumulate(const measurement& added, float milliseconds) noex
   }
 }
 
-// Checks all measurements, since those of different streams complete in any order.
+// Checks all measurements, because measurements of different streams complete in any order.
 void timing_store::collect(call_site at) {
   const relaxed_capture_mode allowed{at};
   const std::lock_guard lock{lock_};
@@ -201,16 +205,17 @@ void timing_store::collect(call_site at) {
 
 void timing_store::sync(call_site at) {
   for (;;) {
-    // The event may be reused for another section while it is waited for without the lock. The wait
-    // is then for that section, which is harmless.
+    // During the wait, which does not hold the lock, another thread may reuse the event for a new
+    // section. The wait may then be longer than necessary, which is harmless.
     CUevent next = nullptr;
     {
       const std::lock_guard lock{lock_};
       if (pending_.empty()) return;
       next = pending_.front().end;
     }
-    // collect() removes a failed measurement and throws its failure. A wait may also be refused,
-    // and then the measurement remains.
+    // If the measurement has failed, collect() removes it and throws its failure. If the wait was
+    // refused, for example in a host function, the failure of the wait is thrown and the
+    // measurement remains.
     std::exception_ptr failure;
     try {
       event_ref{next}.sync(at);

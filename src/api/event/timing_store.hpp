@@ -20,42 +20,52 @@ namespace weir::detail {
 class green_state;
 struct device_record;
 
-// Shared by the timings object and each running timer, with a reference count. Thread safety: all
-// members may be called from any thread.
+// Stores the measurements of one weir::timings object. The timings object and each running timer
+// hold a reference.
+//
+// Thread safety: all public members may be called from any thread.
 class timing_store {
  public:
   timing_store() = default;
   timing_store(const timing_store&) = delete;
   timing_store& operator=(const timing_store&) = delete;
 
+  // A timed section whose end was recorded. Its events belong to the store.
   struct measurement {
-    std::size_t name;
-    unsigned long long order;  // order in which the sections began
-    unsigned long long context;
+    std::size_t name;            // result of index_of()
+    unsigned long long order;    // order in which the sections began
+    unsigned long long context;  // id of the context of both events
     abi::CUevent start;
     abi::CUevent end;
   };
 
-  // Returns the index of a name, which is added if it is new.
+  // Returns the index of `name`. Adds the name if it is new.
   [[nodiscard]] std::size_t index_of(std::string_view name);
+  // Returns the number of a section that begins now; sections are numbered from 1.
   [[nodiscard]] unsigned long long next_order() noexcept {
     return order_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Returns a timed event of that context, to be released or to become part of a measurement.
-  // Contexts are identified by their ids, because the driver may reuse the handle of a destroyed
-  // context.
+  // Returns an event with timing of the context `context`, whose id is `number`. The caller passes
+  // the event to release_event() or as part of a measurement to add().
+  //
+  // Events are kept by the id of their context, because the driver may reuse the handle of a
+  // destroyed context.
   [[nodiscard]] abi::CUevent acquire_event(abi::CUcontext context, unsigned long long number,
                                            call_site at);
+  // Returns an event from acquire_event() to the store. `context` is the id of its context.
   void release_event(unsigned long long context, abi::CUevent event) noexcept;
 
   // Adds a measurement and takes ownership of both events. If it throws, the caller still owns
   // them.
   void add(const measurement& added);
 
-  // Accumulates the measurements that are done. Throws the failure of a measurement.
+  // Adds the completed measurements to the timings. Throws the failure of a measurement, after
+  // removing that measurement.
   void collect(call_site at);
+  // Waits until all measurements are complete and adds them to the timings. Throws like collect().
   void sync(call_site at);
+  // Returns the timings of all names.
   [[nodiscard]] std::vector<timing> all();
   void clear() noexcept;
 
@@ -67,29 +77,29 @@ class timing_store {
     unsigned long long context;
     abi::CUevent event;
   };
-  // A context that has events in the store. The events of a context are destroyed with it. A green
-  // context of weir is kept alive by a reference.
+  // A context that has events in the store. When a context is destroyed, the driver destroys its
+  // events. The store keeps a green context that weir owns alive by a reference.
   struct context_record {
-    unsigned long long number;
+    unsigned long long number;  // id of the context
     abi::CUcontext handle;
-    const device_record* primary_of;  // null for any other context
-    std::uint32_t resets;             // resets of that device when the entry was created
-    green_state* green;
-    bool ended;  // another context has its handle
+    const device_record* primary_of;  // device whose primary context this is; else null
+    std::uint32_t resets;             // device_record::resets at registration
+    green_state* green;               // reference; null if it is no green context of weir
+    bool ended;                       // destroyed: a newer context has its handle
   };
   ~timing_store();
   void register_context(abi::CUcontext context, unsigned long long number, call_site at);
   [[nodiscard]] bool has_ended(unsigned long long context) const noexcept;
-  // These three require the lock.
+  // The caller holds lock_ for accumulate(), accumulate_oldest() and recycle().
   void accumulate(const measurement& added, float milliseconds) noexcept;
   void accumulate_oldest() noexcept;
   void recycle(unsigned long long context, abi::CUevent event) noexcept;
 
   std::mutex lock_;
   std::vector<timing> timings_;
-  std::vector<unsigned long long> last_;  // for each name, the order of its `last`
-  std::deque<measurement> pending_;
-  std::vector<pooled_event> events_;
+  std::vector<unsigned long long> last_;  // for each name, the order of the section in timing::last
+  std::deque<measurement> pending_;       // not yet added to timings_
+  std::vector<pooled_event> events_;      // unused events
   std::vector<context_record> contexts_;
   std::atomic<unsigned long long> order_{1};
   std::atomic<unsigned> holders_{1};

@@ -55,14 +55,15 @@ cache_table::claim::~claim() {
   if (entry_.removed) {
     removed.first.reset(&entry_);
   } else if (!entry_.exec && entry_.retry_interval == 0) {
-    table_.remove(entry_, removed);  // a new entry without a result
+    table_.remove(entry_, removed);  // no executable and no failure was ever stored
   }
 }
 
 cache_table::cache_table(std::size_t capacity)
     : capacity_{capacity}, buckets_(std::bit_ceil(std::min(capacity, max_buckets))) {}
 
-// Hashes may be plain numbers or addresses. The multiplication spreads them over the upper bits.
+// A hash may be a plain number or an address. The multiplication makes the upper bits depend on all
+// its bits.
 std::size_t cache_table::bucket_of(const cache_key& key) const noexcept {
   const std::uint64_t mixed = static_cast<std::uint64_t>(key.hash) * 0x9e37'79b9'7f4a'7c15u;
   return (mixed >> 40) & (buckets_.size() - 1);

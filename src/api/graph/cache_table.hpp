@@ -16,14 +16,21 @@
 
 namespace weir::detail {
 
-// An executable that the table shares with launches in progress. The last reference destroys it.
+// An executable that the table shares with launches in progress. The release of the last reference
+// destroys it.
 using cached_exec = keep_alive_box<graph_exec>;
 
-// The lock protects the table only. It is not held while a body runs or the driver is called.
+// The table of one graph cache. A body is the function that records the graph of a key; its version
+// is a number that the caller of the cache passes.
+//
+// The lock protects only the table. It is not held while a body runs or during a driver call.
+//
+// Thread safety: all public members may be called from any thread.
 class cache_table {
  public:
-  // The state of one key in one context. While `busy` is set, only the claiming thread changes the
-  // entry, except for what invalidate() and erase() set.
+  // The state of one key in one context. While `busy` is true, one thread has a claim on the entry
+  // and fills it. Other threads then change only the members that invalidate(), erase() and the
+  // eviction of an entry set.
   struct entry {
     entry(const cache_key& source_key, unsigned long long context_number)
         : type{*source_key.type}, key{type.copy(source_key.value)}, context{context_number} {}
@@ -33,49 +40,59 @@ class cache_table {
 
     const cache_key_type& type;
     void* const key;
-    const unsigned long long context;
+    const unsigned long long context;  // id of the context
     std::size_t bucket = 0;
     std::unique_ptr<entry> next;  // next entry of the same bucket
+    // The neighbours in the LRU order; null at its ends.
     entry* newer = nullptr;
     entry* older = nullptr;
 
-    keep_alive_ref exec;  // captured from some body of this key; null before the first capture
-    unsigned long long version = 0;  // version of that body
-    bool ready = false;              // true if the next use of that version can launch it
+    keep_alive_ref exec;             // executable captured for this key; null: none yet
+    unsigned long long version = 0;  // version of the body that `exec` was captured from
+    bool ready = false;              // true if a use with that version can launch `exec`
 
-    bool busy = false;
-    bool removed = false;         // taken out of the table while busy
-    bool is_invalidated = false;  // invalidated while busy
+    bool busy = false;            // true while a thread has a claim on the entry
+    bool removed = false;         // taken out of the table while busy; ~claim() destroys it
+    bool is_invalidated = false;  // invalidate() was called while busy
 
     [[nodiscard]] bool matches(const cache_key& searched) const {
       return type.equal(key, searched.value);
     }
 
-    // The last attempt, if it produced no executable.
-    unsigned retry_interval = 0;   // number of uses that skip a retry; 0 if the attempt succeeded
-    unsigned remaining_skips = 0;  // number of these uses that remain
-    unsigned long long failed_version = 0;
+    // retry_interval, remaining_skips and failed_version describe the last attempt to capture the
+    // body, if it failed. After a failure the next `retry_interval` uses with that version run the
+    // body without a graph. The interval doubles with each further failure of that version, up to a
+    // maximum.
+    unsigned retry_interval = 0;            // 0 if the last attempt succeeded
+    unsigned remaining_skips = 0;           // uses left until the next attempt
+    unsigned long long failed_version = 0;  // version of the body that failed
   };
 
-  // Exclusive access to an entry that is being filled. store_exec() or record_failure() sets the
-  // result. Without a result, a new entry is removed.
+  // Exclusive access to an entry while the caller captures its executable. The caller stores the
+  // result by store_exec() or record_failure(). If it does neither, the destructor removes an entry
+  // that has no earlier result.
   class claim {
    public:
     claim(cache_table& table, entry& claimed) noexcept : table_{table}, entry_{claimed} {}
     claim(const claim&) = delete;
     claim& operator=(const claim&) = delete;
     ~claim();
-    // Other threads may be launching the executable. It may be changed only if is_exec_in_use()
-    // returns false.
+    // Returns the entry's executable from an earlier capture; null if there is none. The caller may
+    // update it only if is_exec_in_use() returns false, because other threads may be launching it.
     [[nodiscard]] cached_exec* exec() const noexcept {
       return static_cast<cached_exec*>(entry_.exec.get());
     }
+    // Returns a reference to the executable for a launch.
     [[nodiscard]] keep_alive_ref share() const noexcept { return entry_.exec; }
+    // Returns true if a launch holds a reference to the executable. exec() must not be null.
     [[nodiscard]] bool is_exec_in_use() const noexcept;
+    // Releases the entry's executable.
     void drop_exec() noexcept;
-    // Makes `exec` the executable of `version`. Returns a reference for the launch.
+    // Makes `exec` the executable of the entry, captured from the body with `version`. Counts
+    // `use`. Returns a reference for the launch.
     [[nodiscard]] keep_alive_ref store_exec(keep_alive_ref exec, unsigned long long version,
                                             cache_use use) noexcept;
+    // Stores that the body with `version` could not be captured, and delays the next attempt.
     void record_failure(unsigned long long version, const error& failure) noexcept;
 
    private:
@@ -88,20 +105,27 @@ class cache_table {
   cache_table& operator=(const cache_table&) = delete;
   ~cache_table() { clear(); }
 
-  // Returns the executable if it exists and is ready, and counts a replay. Else returns null.
+  // Returns the executable of the key if it can be launched for `version`, and counts a replay (a
+  // launch without a capture). Otherwise returns null.
   [[nodiscard]] keep_alive_ref find_ready(const cache_key& key, unsigned long long context,
                                           unsigned long long version);
 
-  // Like find_ready(). If no executable is ready, claims the entry for the caller to fill. Returns
-  // neither if the caller has to run the body without a graph.
+  // The result of find_or_claim(). `ready` is an executable to launch. `claimed` is an entry that
+  // the caller must fill through a claim. If both are null, the caller runs the body without a
+  // graph.
   struct lookup_result {
     keep_alive_ref ready;
     entry* claimed = nullptr;
   };
+  // Like find_ready(). If no executable can be launched, claims the entry of the key and adds it if
+  // it is new. Returns no entry if another thread has claimed it, a failed attempt delays the next
+  // one, or the table is full of claimed entries.
   [[nodiscard]] lookup_result find_or_claim(const cache_key& key, unsigned long long context,
                                             unsigned long long version);
 
+  // Makes the next use of the key capture again, in every context.
   void invalidate(const cache_key& key);
+  // Removes the entries of the key, in every context.
   void erase(const cache_key& key);
   void clear() noexcept;
 
@@ -110,8 +134,8 @@ class cache_table {
   [[nodiscard]] std::optional<error> last_failure() const;
 
  private:
-  // Entries taken out of the table, linked by `next`. Declared before the lock is taken, so that
-  // they are destroyed after its release.
+  // A list of entries taken out of the table, linked by `next`. Callers declare it before they take
+  // the lock, so that the entries are destroyed after the lock is released.
   struct removed_entries {
     std::unique_ptr<entry> first;
     ~removed_entries() {
@@ -120,13 +144,18 @@ class cache_table {
     }
   };
 
-  // The functions below require the lock.
+  // The caller holds lock_ for all functions from bucket_of() to increment().
   [[nodiscard]] std::size_t bucket_of(const cache_key& key) const noexcept;
   [[nodiscard]] entry* find(const cache_key& key, unsigned long long context) const;
+  // Adds an entry and, if the table is full, evicts the least recently used entry without a claim
+  // to `removed`. Returns false if all entries are claimed.
   [[nodiscard]] bool insert(std::unique_ptr<entry>& fresh, removed_entries& removed) noexcept;
   void remove(entry& victim, removed_entries& removed) noexcept;
+  // Makes the entry the most recently used one.
   void touch(entry& used) noexcept;
+  // Adds an entry to the LRU order as the most recently used one.
   void link(entry& newest) noexcept;
+  // Removes an entry from the LRU order.
   void unlink(entry& victim) noexcept;
   void increment(cache_use use) noexcept;
 

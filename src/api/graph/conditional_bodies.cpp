@@ -15,7 +15,8 @@
 namespace weir::detail {
 namespace {
 
-// Returns the first node of the graph or of its parts for whose kind `matches` returns true.
+// Returns the first node of the graph or of its subgraphs for whose kind `matches` returns true; an
+// empty node if there is none.
 template <class Predicate>
 graph_node find_node_if(CUgraph graph, const Predicate& matches, call_site at) {
   for (const graph_node node : graph_ref{graph}.nodes(at)) {

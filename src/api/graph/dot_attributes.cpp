@@ -14,7 +14,8 @@
 namespace weir::detail {
 namespace {
 
-// Returns ` name="text"`. A string of DOT contains any byte except 0.
+// Returns ` name="text"`. Escapes quotes and backslashes, and omits bytes with the value 0, which
+// DOT strings cannot contain.
 std::string dot_attribute(std::string_view name, std::string_view text) {
   std::string quoted;
   for (const char c : text) {
@@ -42,12 +43,12 @@ void add_attributes(graph_metadata_store& store, CUgraph graph, dot_attributes& 
   for (const CUgraph part : found->parts) add_attributes(store, part, all);
 }
 
-// The quoted names before lists of attributes in a DOT text, and the hexadecimal numbers in it.
+// The names of nodes before their attributes in a DOT text, and the hexadecimal numbers in it.
 class dot_scan {
  public:
   struct number {
     std::uintptr_t value = 0;
-    std::size_t names = 0;  // the number of names before it
+    std::size_t names = 0;  // number of names that precede it; the last one is its node
   };
 
   explicit dot_scan(std::string_view text) : text_{text} {
@@ -60,15 +61,19 @@ class dot_scan {
   [[nodiscard]] const std::vector<number>& numbers() const noexcept { return numbers_; }
 
  private:
-  // Return the position after what they read.
+  // Reads a node name, `"NAME" [`, behind its opening quote. Returns the position after it. Any
+  // other quoted text is not skipped, because verbose texts contain handles: returns `start` then.
   [[nodiscard]] std::size_t read_name(std::size_t start) {
     const std::size_t end = text_.find('"', start);
     if (end == std::string_view::npos) return end;
     const std::size_t list = text_.find_first_not_of(' ', end + 1);
     if (list == std::string_view::npos || text_[list] != '[') return start;
+    if (text_.substr(0, start - 1).ends_with("-> ")) return list;  // an edge
     names_.push_back(text_.substr(start, end - start));
     return list;
   }
+  // Reads a hexadecimal number behind its "0x". Returns the position after it, or `start` if there
+  // is none.
   [[nodiscard]] std::size_t read_number(std::size_t start) {
     if (start < 2 || text_[start - 2] != '0') return start;
     constexpr int hexadecimal = 16;

@@ -17,7 +17,8 @@ bool all_ordinary(const CUgraphEdgeData* data, std::size_t count) noexcept {
          });
 }
 
-// Fills in default edge data after a call of an older function, which reports none.
+// Called after a successful or failed call of a function without edge data. On success sets the
+// caller's edge data to 0. Returns `answer`.
 CUresult with_ordinary(CUresult answer, CUgraphEdgeData* data, const std::size_t* count) noexcept {
   if (answer == CUDA_SUCCESS && data != nullptr) std::fill_n(data, *count, CUgraphEdgeData{});
   return answer;

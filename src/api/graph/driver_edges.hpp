@@ -8,19 +8,25 @@
 
 namespace weir::detail {
 
-// Each function calls the driver's newest function of that name, or the older one if the driver
-// lacks it. Functions from before CUDA 12.3 have no edge data: all data are 0 then, and others are
-// answered with CALL_REQUIRES_NEWER_DRIVER. `data` may be null.
+// Each function except add_to_graph() calls the driver's function with edge data, or the older
+// function without edge data if the driver is older than CUDA 12.3. With such a driver, edge data
+// that are read are 0. Edge data that are passed must be 0, or the result is
+// CALL_REQUIRES_NEWER_DRIVER. `data` may be null.
 
+// Driver: cuGraphGetEdges.
 [[nodiscard]] CUresult get_edges(CUgraph graph, CUgraphNode* sources, CUgraphNode* targets,
                                  CUgraphEdgeData* data, std::size_t* count) noexcept;
+// Driver: cuGraphNodeGetDependencies.
 [[nodiscard]] CUresult get_dependencies(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* data,
                                         std::size_t* count) noexcept;
+// Driver: cuGraphNodeGetDependentNodes.
 [[nodiscard]] CUresult get_dependents(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* data,
                                       std::size_t* count) noexcept;
+// Driver: cuGraphAddDependencies.
 [[nodiscard]] CUresult connect(CUgraph graph, const CUgraphNode* sources,
                                const CUgraphNode* targets, const CUgraphEdgeData* data,
                                std::size_t count) noexcept;
+// Driver: cuGraphRemoveDependencies.
 [[nodiscard]] CUresult disconnect(CUgraph graph, const CUgraphNode* sources,
                                   const CUgraphNode* targets, const CUgraphEdgeData* data,
                                   std::size_t count) noexcept;
@@ -30,8 +36,8 @@ namespace weir::detail {
                                     const CUgraphEdgeData* data, std::size_t count,
                                     unsigned flags) noexcept;
 
-// Fails with CALL_REQUIRES_NEWER_DRIVER before CUDA 12.2.
-// Driver: cuGraphAddNode.
+// Adds a node with plain dependencies, without edge data. Fails with CALL_REQUIRES_NEWER_DRIVER
+// before CUDA 12.2. Driver: cuGraphAddNode.
 [[nodiscard]] CUresult add_to_graph(CUgraphNode& created, CUgraph graph,
                                     const CUgraphNode* dependencies, std::size_t count,
                                     CUgraphNodeParams& params) noexcept;

@@ -22,7 +22,8 @@ namespace {
 
 [[noreturn, gnu::cold]] void fail_enabling(abi::CUresult answer, const char* call, graph_node node,
                                            call_site at) {
-  // Does not query the node's kind, because a GPU's driver may crash if the node was destroyed.
+  // Does not query the kind of the node for a better message. A GPU's driver may crash if the node
+  // was destroyed.
   detail::throw_error(
       static_cast<errc>(answer), call, to_string(node),
       "the node cannot be disabled; use kernels, copies and fills of the graph that "
@@ -79,8 +80,8 @@ graph_node graph_exec::find(std::string_view tag, call_site at) const {
   return found;
 }
 
-// Delegates to another constructor, so that the destructor undoes the steps so far if a later one
-// throws.
+// Delegates to another constructor. Therefore, if a step throws, the destructor runs and undoes the
+// earlier steps.
 detail::node_change::node_change(graph_exec& exec, graph_node node, owner_list owners, call_site at)
     : node_change{exec, node} {
   constexpr const char* call = "cuGraphExecNodeSetParams";

@@ -55,15 +55,15 @@ void exec_state::retire_all() noexcept {
       for (keep_alive_ref& share : kept) all.push_back(std::move(share));
     }
   } catch (...) {
-    // Memory is exhausted. The owners are leaked, because the launches that use them were not
-    // recorded.
+    // Memory for the list of owners is exhausted. The owners are leaked, because launches that are
+    // not done may use them.
     for (auto& [node, kept] : owners_) {
       for (keep_alive_ref& share : kept) static_cast<void>(share.release());
     }
   }
   owners_.clear();
-  // The lists are released later even if there are no owners, because destroying them may call the
-  // driver.
+  // The lists of launches are passed on even if there are no owners, because their destruction may
+  // call the driver, which is not allowed on every thread.
   release_when_idle(std::exchange(recent_launches_, nullptr),
                     std::exchange(earlier_launches_, nullptr), std::move(all));
   launched_.store(false, std::memory_order_relaxed);

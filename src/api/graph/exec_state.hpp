@@ -19,12 +19,12 @@
 
 namespace weir::detail {
 
-// Created when there is an owner or a tag to store. Owns the objects that the executable's node
-// parameters use.
+// The tags of an executable, its green context, and the owners: objects that its node parameters
+// use. Created only if there is something to store.
 //
-// An owner is released when the launches that may use it are done. The launches of one executable
-// run one after another. Therefore only the most recent launches matter: those since the previous
-// release of owners or, if there were none, the launches before that release.
+// An owner is released when the launches that may use it are done. The driver runs the launches of
+// one executable one after another. Therefore it suffices to wait for the launches since the
+// previous release of owners. If there were none, the wait is for the launches before that release.
 //
 // Thread safety: launches may be tracked from any thread. Other members need external
 // synchronization.
@@ -37,49 +37,53 @@ class exec_state {
   tag_list tags;
 
   // Takes over a reference to the green context in which the executable was instantiated. The
-  // graph's own reference does not suffice, because an update replaces it.
+  // reference that the source graph holds does not suffice, because an update of the executable
+  // replaces it.
   void keep_green_context(green_state& share) noexcept { green_ = &share; }
 
-  // Destroys the state after the executable was destroyed, from any thread. The owners are released
-  // when all launches so far are done.
+  // Destroys the state. Called from any thread after the executable was destroyed. The owners are
+  // released when all launches so far are done. `state` may be null.
   static void end(exec_state* state) noexcept;
 
-  // The memory of captures that the executable allocates, taken from its graph. Released before the
-  // executable is destroyed.
+  // References to the memory that the executable allocates and that buffers of its captures still
+  // refer to (captured_memory.hpp). Released before the executable is destroyed.
   captured_memory_use captured;
 
   [[nodiscard]] bool has_owners() const noexcept { return !owners_.empty(); }
   // Returns true if launches have to be tracked.
   [[nodiscard]] bool tracks_launches() const noexcept { return has_owners() || !captured.empty(); }
 
-  // Called before a launch. If it returns true, mark_launch_end() has to be called after the
-  // launch.
+  // Called before a launch in `stream`. Returns true if weir does not own the stream: then the
+  // caller must call mark_launch_end() after the launch, which records an event there.
   [[nodiscard]] bool track_launch(stream_ref stream, call_site at);
   void mark_launch_end(stream_ref stream, call_site at) {
     recent_launches_->record(stream.get(), at);
   }
 
-  // Makes room for the owners of the node, so that set() cannot fail.
+  // Stores the new owners of the node and makes room for them. Called before set(), which is
+  // noexcept.
   void reserve(abi::CUgraphNode node, owner_list owners);
-  // Installs the reserved owners and releases the node's previous ones.
+  // Called after the driver has set the node's parameters. Makes the reserved owners the node's
+  // owners and releases the previous ones.
   void set(abi::CUgraphNode node) noexcept;
-  // Called if the parameters were not set.
+  // Called if the driver has refused the parameters. Releases the owners of reserve().
   void discard_pending() noexcept { pending_owners_.clear(); }
   // Releases all owners, because the executable no longer uses them.
   void retire_all() noexcept;
 
  private:
   using owners = std::vector<keep_alive_ref>;
+  // Releases these owners when the launches that may use them are done.
   void retire(owners&& retired) noexcept;
   ~exec_state();
 
   std::unordered_map<abi::CUgraphNode, owners> owners_;
-  owners pending_owners_;                           // set() installs these
+  owners pending_owners_;                           // from reserve(), for set()
   std::shared_ptr<pending_uses> recent_launches_;   // launches since owners were last released
-  std::shared_ptr<pending_uses> earlier_launches_;  // launches before
-  std::shared_ptr<pending_uses> spare_uses_;
-  std::atomic<bool> launched_{false};  // true if `recent_launches_` has an entry
-  green_state* green_ = nullptr;
+  std::shared_ptr<pending_uses> earlier_launches_;  // the launches before those
+  std::shared_ptr<pending_uses> spare_uses_;        // empty list, so that retire() cannot fail
+  std::atomic<bool> launched_{false};               // true if `recent_launches_` has an entry
+  green_state* green_ = nullptr;                    // reference, or null
 };
 
 }  // namespace weir::detail

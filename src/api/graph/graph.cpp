@@ -25,8 +25,8 @@ using detail::subject;
 
 namespace {
 
-// The driver calls this when the last reference was released, on a thread where no destructor of
-// the program may run.
+// The driver calls this function when no graph refers to the object any more. No destructor of the
+// program may run on that thread, so it is deferred.
 void CUDA_CB release_kept_object(void* data) {
   detail::defer_user_destructor(*static_cast<detail::deferred_task*>(data));
 }
@@ -37,7 +37,7 @@ void detail::destroy_owned_graph(CUgraph_st* graph) noexcept {
   if (is_unusable(graph)) return;
   if (any_capture_active() && transfer_to_capture(graph)) return;
   forget_metadata(graph);
-  note_graph_destroyed(graph);
+  note_captured_graph_destroyed(graph);
   report_if_failed(driver().cuGraphDestroy(graph), "cuGraphDestroy", subject::graph(graph));
 }
 
@@ -50,7 +50,7 @@ CUgraph_st* detail::detach_graph(graph& owner) noexcept {
 }
 
 void detail::keep_in_graph(CUgraph_st* graph, deferred_task& object, call_site at) {
-  // Destroys the object unless the driver has taken it over.
+  // Destroys the object if this function throws before the user object owns it.
   struct guard {
     deferred_task* object;
     ~guard() {
@@ -109,7 +109,7 @@ void graph::close(call_site at) {
   CUgraph_st* const handle = detail::require_not_capturing(*this, "cuGraphDestroy", at);
   detail::detach_graph(*this);
   detail::metadata_removal removal{handle};
-  detail::note_graph_destroyed(handle);
+  detail::note_captured_graph_destroyed(handle);
   const abi::CUresult answer = driver().cuGraphDestroy(handle);
   if (answer != abi::CUDA_SUCCESS) removal.restore();
   check(answer, "cuGraphDestroy", subject::graph(handle), at);
@@ -117,7 +117,7 @@ void graph::close(call_site at) {
 
 CUgraph_st* graph::release(call_site at) {
   if (closed()) detail::throw_closed("weir::graph::release", subject::graph(get()), at);
-  detail::note_graph_released(get());
+  detail::note_captured_graph_released(get());
   return detail::detach_graph(*this);
 }
 

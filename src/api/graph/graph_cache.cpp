@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* run_call = "weir::graph_cache::run";
 
-// Returns true for the error codes that weir and the driver return for work that is forbidden only
-// inside a capture.
+// Returns true if weir or the driver returns this code for a call that is forbidden in a capture
+// but may be allowed outside.
 bool is_refusal_in_capture(errc code) noexcept {
   switch (code) {
     case errc::stream_capture_unsupported:
@@ -33,11 +33,13 @@ bool is_refusal_in_capture(errc code) noexcept {
   }
 }
 
-// Updates the executable of the entry to match the graph, or instantiates a new one.
+// The result of make_exec().
 struct exec_result {
   detail::keep_alive_ref exec;
   cache_use use = cache_use::captured;
 };
+// Updates the entry's executable to match the graph. If it has none, the update fails, or a launch
+// uses it, instantiates a new executable.
 exec_result make_exec(detail::cache_table::claim& claim, const graph& source,
                       const instantiate_options& options, call_site at) {
   exec_result result;
@@ -46,7 +48,7 @@ exec_result make_exec(detail::cache_table::claim& claim, const graph& source,
     if (!claim.is_exec_in_use()) {
       try {
         if (previous->value.update(source, at)) return {claim.share(), cache_use::updated};
-      } catch (const error&) {  // try a new one
+      } catch (const error&) {  // instantiate a new one
         claim.drop_exec();
       }
     }
@@ -78,7 +80,8 @@ namespace detail {
 graph_cache_base::graph_cache_base(const graph_cache_options& options, call_site at)
     : capture_{options.capture}, instantiate_{options.instantiate} {
   constexpr const char* call = "weir::graph_cache";
-  // Instantiation would refuse these options too, and every body would run without a graph forever.
+  // Invalid options are refused here. Otherwise every instantiation would fail, and every body
+  // would run without a graph.
   if (options.capacity == 0)
     throw_error(errc::invalid_value, call, "", "the capacity is 0; use at least 1", at);
   require_valid_mode(options.capture.mode, call, {}, at);
@@ -154,7 +157,8 @@ cache_use graph_cache_base::capture_and_run(stream_ref stream, const cache_key& 
       use = result.use;
       found.ready = claim.store_exec(std::move(result.exec), version, use);
     } catch (const error& e) {
-      // No work has been queued so far.
+      // No work was queued so far, so the body can run again without a graph, if the failure was
+      // only a refusal in a capture.
       const bool can_run_eagerly = body_runs ? is_refusal_in_capture(e.result())
                                              : e.result() != errc::stream_capture_unjoined;
       if (!can_run_eagerly) throw;

@@ -10,6 +10,8 @@
 
 namespace weir::detail {
 
+// Returns the handle of the graph for a driver call. Throws if the graph is closed or unusable
+// (graph_parts.hpp), or this thread runs a host function.
 inline CUgraph require_open(graph_ref g, const char* call, call_site at) {
   const subject object = subject::graph(g.get());
   require_outside_host_function(call, object, at);
@@ -22,7 +24,7 @@ inline CUgraph require_open(graph_ref g, const char* call, call_site at) {
   return g.get();
 }
 
-// Like require_open(), but also refuses a graph that is being captured.
+// Like require_open(), but also throws if a capture records into the graph or a subgraph of it.
 inline CUgraph require_not_capturing(graph_ref g, const char* call, call_site at) {
   const CUgraph handle = require_open(g, call, at);
   if (any_capture_active()) [[unlikely]] {
@@ -31,10 +33,12 @@ inline CUgraph require_not_capturing(graph_ref g, const char* call, call_site at
   return handle;
 }
 
-// Destroys the graph of an owner that is being destroyed. If a capture records into the graph or
-// into a part of it, the end of that capture destroys it.
+// Called when the owner of `graph` is destroyed. Destroys the graph. If a capture records into it
+// or into a subgraph of it, leaves the destruction to the end of that capture.
 void destroy_owned_graph(CUgraph graph) noexcept;
 
+// Returns the handle of the executable for a driver call. Throws if it is closed or this thread
+// runs a host function.
 inline CUgraphExec require_open_exec(CUgraphExec exec, const char* call, call_site at) {
   const subject object = subject::graph_exec(exec);
   require_outside_host_function(call, object, at);
@@ -44,7 +48,8 @@ inline CUgraphExec require_open_exec(CUgraphExec exec, const char* call, call_si
   return exec;
 }
 
-// Returns the handle of a stream in which an executable can be launched.
+// Returns the handle of the stream for the launch of an executable. Throws if the stream is closed
+// or capturing, or this thread runs a host function.
 inline CUstream require_launch_stream(stream_ref stream, const char* call, call_site at) {
   const CUstream handle = require_open(stream, call, at);
   if (any_capture_active()) [[unlikely]] {

@@ -30,7 +30,8 @@ namespace {
 
 constexpr const char* dot_call = "cuGraphDebugDotPrint";
 
-// A file without a name. The operating system always removes it.
+// A file without a name in memory, to which the driver writes its description. It disappears when
+// it is closed, even if the process crashes.
 class anonymous_file {
  public:
   explicit anonymous_file(graph_ref g, call_site at)

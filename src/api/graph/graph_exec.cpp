@@ -42,7 +42,7 @@ unsigned flags_of(const instantiate_options& options) noexcept {
          (options.node_priorities ? abi::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0u);
 }
 
-// Checks rule 135.
+// Throws if both options are set (rule 135 of docs/internals/rules.md).
 void check_options(const instantiate_options& options, graph_ref object, call_site at) {
   if (options.auto_free_on_launch && options.device_launch) {
     detail::throw_error(
@@ -53,7 +53,8 @@ void check_options(const instantiate_options& options, graph_ref object, call_si
   }
 }
 
-// Called before the driver reuses the addresses.
+// Called before an executable is destroyed. After that, the driver may reuse the addresses of its
+// memory.
 void release_captured_memory(detail::exec_state* state) noexcept {
   if (state != nullptr) state->captured.release_all();
 }
@@ -67,8 +68,8 @@ void destroy_exec(CUgraphExec_st* handle) noexcept {
   report_if_failed(failure, subject::graph_exec(handle));
 }
 
-// Returns the completion of work that was just queued. The message of an error says that it was
-// queued.
+// Returns the completion of work that was just queued. If that fails, the error says that the work
+// was queued nevertheless.
 completion completion_of_queued(stream_ref stream, const char* operation, call_site at) {
   try {
     return stream.completion(at);
@@ -175,9 +176,11 @@ void graph_exec::launch(stream_ref stream, call_site at) const {
     detail::check(detail::driver().cuGraphLaunch(exec, launch_stream), call, stream, at);
     return;
   }
-  const bool needs_end_mark = state_->track_launch(stream, at);
+  // Before the launch, which must not happen if memory runs out. After a failed launch the entry
+  // counts as done.
+  const bool must_mark_end = state_->track_launch(stream, at);
   detail::check(detail::driver().cuGraphLaunch(exec, launch_stream), call, stream, at);
-  if (needs_end_mark) state_->mark_launch_end(stream, at);
+  if (must_mark_end) state_->mark_launch_end(stream, at);
 }
 
 void graph_exec::upload(stream_ref stream, call_site at) const {
@@ -264,8 +267,8 @@ void graph_exec::close(call_site at) {
 CUgraphExec_st* graph_exec::release(call_site at) {
   if (closed()) detail::throw_closed("weir::graph_exec::release", subject::graph_exec(handle_), at);
   if (state_ != nullptr) state_->captured.track_launch();
-  // The owners in the state are kept forever, because weir does not learn when the executable is
-  // destroyed.
+  // A state with owners is leaked, because weir is not informed when other code destroys the
+  // executable.
   if (detail::exec_state* const state = std::exchange(state_, nullptr);
       state != nullptr && !state->has_owners()) {
     detail::exec_state::end(state);

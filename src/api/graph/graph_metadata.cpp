@@ -96,7 +96,9 @@ const char* graph_metadata_store::intern_file_name(const char* path) {
 
 namespace {
 
-// Data of the user object that removes the metadata when the graph and its copies are destroyed.
+// Data of the user object of ensure_metadata(). The driver destroys it after the graph and its
+// clones and executables. `id` tells whether the metadata under this handle are still those of that
+// graph.
 struct metadata_destructor {
   CUgraph graph;
   unsigned long long id;
@@ -149,7 +151,7 @@ metadata_removal::metadata_removal(CUgraph graph) noexcept {
     store->extract(graph, extracted->each);
     removed_ = extracted.release();
   } catch (...) {
-    // Memory is exhausted.
+    // Memory is exhausted, so restore() cannot put the metadata back.
     store->erase(graph);
   }
   store->update_count();
@@ -168,14 +170,15 @@ void metadata_removal::restore() noexcept {
 
 namespace {
 
-// The nodes that a graph has now. The driver must not be queried about a node that was destroyed.
+// The nodes that a graph has at this moment. Metadata may contain nodes that were destroyed, and a
+// driver may crash if it is queried about such a node.
 class existing_nodes {
  public:
   existing_nodes(CUgraph graph, call_site at) : nodes_{nodes_of(graph, at)} {
     std::ranges::sort(nodes_);
   }
 
-  // Removes the entries of all other nodes.
+  // Removes the entries whose node does not exist.
   template <class Entries, class NodeOf>
   void erase_others(Entries& entries, NodeOf node_of) const {
     std::erase_if(entries, [&](const auto& each) {

@@ -23,14 +23,15 @@ namespace {
 constexpr const char* not_a_node =
     "the node does not exist or was destroyed; pass a node of an existing graph";
 
-// Throws if a query of a node failed.
+// Throws if `answer`, the result of a query of a node, is a failure.
 void check_query(abi::CUresult answer, const char* call, graph_node node, call_site at) {
   if (answer == abi::CUDA_ERROR_INVALID_VALUE)
     detail::throw_error(errc::invalid_value, call, to_string(node), not_a_node, at);
   check(answer, call, {}, at);
 }
 
-// Returns the edges on one side of a node. `query(neighbours, data, count)` calls the driver.
+// Returns the edges to the dependencies or to the dependents of a node. `query(neighbours, data,
+// count)` calls the driver. `edge(neighbour, data)` makes an edge.
 template <class Query, class Edge>
 std::vector<graph_edge> edges_at(graph_node node, const char* call, const Query& query,
                                  const Edge& edge, call_site at) {

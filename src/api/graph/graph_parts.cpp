@@ -16,9 +16,9 @@ void add_part(CUgraph part, CUgraph parent_graph, CUgraphNode node, part_kind ki
 }
 
 struct part_reservation::storage {
-  graph_metadata_map entries;  // one per part, under placeholder keys
-  std::list<CUgraph> part_slots;
-  node_metadata_map metadata;  // metadata of one node
+  graph_metadata_map entries;     // one per part; the keys are replaced by the handles
+  std::list<CUgraph> part_slots;  // one per part, for graph_metadata::parts
+  node_metadata_map metadata;     // one entry, for the node that contains the parts
 
   void insert(graph_metadata_store& store, CUgraph part, CUgraph parent_graph, CUgraphNode node,
               part_kind kind) noexcept;
@@ -83,8 +83,8 @@ void part_reservation::set_conditional(CUgraph graph, CUgraphNode node, unsigned
 
 namespace {
 
-// Returns true if condition(metadata) holds for the graph or for a part that contains it, up to the
-// root, which is no part.
+// Returns true if condition(metadata) returns true for the graph or for a part that contains it.
+// The root is not checked, because it is no part.
 template <class Condition>
 bool any_enclosing_part(CUgraph graph, const Condition& condition) noexcept {
   const locked_graph_metadata metadata{graph};
@@ -126,7 +126,8 @@ CUgraph root_of(CUgraph graph) noexcept {
 
 void mark_destroyed(CUgraph graph) noexcept {
   const CUgraph root = root_of(graph);
-  if (root == graph) note_graph_destroyed(graph);
+  // Only a root has captured memory, and it may have some without any metadata.
+  if (root == graph) note_captured_graph_destroyed(graph);
   if (!any_graph_metadata()) return;
   const locked_metadata_store store;
   if (root == graph) {
@@ -134,7 +135,8 @@ void mark_destroyed(CUgraph graph) noexcept {
     store->update_count();
     return;
   }
-  // The graph stays registered as a part, so that calls with its handle are refused as well.
+  // The destroyed graph stays registered as a part. Calls with its handle find the unusable root
+  // and are refused, too.
   graph_metadata* const root_metadata = store->find(root);
   if (root_metadata != nullptr && !std::exchange(root_metadata->unusable, true))
     unusable_graph_count.fetch_add(1, std::memory_order_relaxed);

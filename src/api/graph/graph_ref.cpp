@@ -32,8 +32,8 @@ using detail::subject;
 
 namespace {
 
-// Returns the nodes from a list function of the driver. Calls it once for their number and once for
-// the nodes.
+// Returns the nodes that a function of the driver lists. `query` is called once for the number of
+// nodes, and once for the nodes.
 template <class Query>
 std::vector<graph_node> list_of(const Query& query, const char* call, graph_ref listed_graph,
                                 call_site at) {
@@ -48,8 +48,8 @@ std::vector<graph_node> list_of(const Query& query, const char* call, graph_ref 
   return nodes;
 }
 
-// Sorts the nodes so that each comes after its dependencies. Nodes that become ready at one time
-// keep their order.
+// Sorts the nodes so that each node comes after its dependencies. The result depends only on the
+// order of `nodes`, not on the order of `edges`. Nodes on a cycle come last.
 std::vector<graph_node> in_topological_order(std::vector<graph_node> nodes,
                                              const std::vector<graph_edge>& edges) {
   if (edges.empty()) return nodes;
@@ -62,7 +62,7 @@ std::vector<graph_node> in_topological_order(std::vector<graph_node> nodes,
     next[index.at(edge.source.get())].push_back(index.at(edge.target.get()));
   }
   for (std::vector<std::size_t>& after : next)
-    std::ranges::sort(after);  // independent of the order of the edges
+    std::ranges::sort(after);  // makes the result independent of the order of `edges`
   std::vector<std::size_t> order;
   order.reserve(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -82,7 +82,7 @@ std::vector<graph_node> in_topological_order(std::vector<graph_node> nodes,
   return sorted;
 }
 
-// Edges as separate arrays for the driver.
+// Edges as separate arrays of sources, targets and data for the driver.
 struct edge_arrays {
   std::vector<abi::CUgraphNode> sources, targets;
   std::vector<abi::CUgraphEdgeData> data;
@@ -106,8 +106,8 @@ std::string to_text(const graph_edge& edge) {
   return fmt::format("{} -> {}", detail::describe(edge.source), detail::describe(edge.target));
 }
 
-// Returns an edge that is listed twice, or null. A driver may add the first copy before it finds
-// the second.
+// Returns an edge that is listed twice, or null. The check is necessary because a driver may add
+// the edge once before it refuses the second one.
 const graph_edge* find_duplicate(std::span<const graph_edge> edges) {
   if (edges.size() < 2) return nullptr;
   std::vector<const graph_edge*> sorted;
@@ -129,7 +129,7 @@ void throw_if_duplicate(std::span<const graph_edge> edges, graph_ref graph, cons
 
 enum class edge_change : unsigned char { add, remove };
 
-// Returns what is wrong with the first invalid edge; empty if all are valid.
+// Returns what is wrong with the first invalid edge in `edges`; empty if no error is found.
 std::string invalid_edge_reason(std::span<const graph_edge> edges, graph_ref graph,
                                 edge_change change, call_site at) {
   const std::vector<graph_edge> existing_edges = graph.edges(at);
@@ -177,8 +177,11 @@ std::string invalid_edge_reason(std::span<const graph_edge> edges, graph_ref gra
   detail::throw_error(static_cast<errc>(answer), call, to_string(graph), std::move(reason), at);
 }
 
-// The driver changes edges in order. It keeps the earlier changes if a later edge already exists or
-// does not exist. Lists of several edges are therefore checked before the call.
+// Called before several edges are added or removed in one driver call. Throws if an edge to add
+// already exists, or an edge to remove does not exist.
+//
+// The driver changes the edges one by one. If it refuses one of them, it does not undo the earlier
+// changes.
 void throw_if_any_edge_invalid(std::span<const graph_edge> edges, graph_ref graph,
                                edge_change change, const char* call, call_site at) {
   if (edges.size() < 2) return;

@@ -23,8 +23,8 @@ namespace {
 
 using predecessor_map = std::unordered_map<CUgraphNode, std::vector<CUgraphNode>>;
 
-// Returns the predecessors of the nodes that lead to a cycle: all but those that, one after the
-// other, have no dependents left.
+// Returns the predecessors of each node from which a cycle can be reached along dependents, or that
+// is on a cycle. To find these nodes, repeatedly removes nodes that have no dependents.
 predecessor_map predecessors_towards_cycles(graph_ref graph, call_site at) {
   predecessor_map predecessors;
   std::unordered_map<CUgraphNode, std::size_t> dependent_count;
@@ -47,7 +47,8 @@ predecessor_map predecessors_towards_cycles(graph_ref graph, call_site at) {
   return predecessors;
 }
 
-// Returns the nodes of a cycle, against the direction of its edges; empty if there is none.
+// Returns the nodes of a cycle, each followed by one of its predecessors. Returns an empty list if
+// there is no cycle.
 std::vector<CUgraphNode> find_cycle(const predecessor_map& predecessors) {
   const auto has_predecessors = [&](CUgraphNode node) {
     return predecessors.contains(node) && !predecessors.at(node).empty();
@@ -72,7 +73,8 @@ std::vector<CUgraphNode> find_cycle(const predecessor_map& predecessors) {
   return path;
 }
 
-// Returns "a -> b -> a" for a cycle of the graph itself; empty if it has none.
+// Returns a text such as "a -> b -> a" for a cycle among the nodes of the graph; empty if there is
+// none. Does not search child graphs and bodies.
 std::string describe_cycle(graph_ref graph, call_site at) {
   constexpr std::size_t max_listed = 8;
   const std::vector<CUgraphNode> cycle = find_cycle(predecessors_towards_cycles(graph, at));
@@ -92,7 +94,8 @@ std::string describe_cycle(graph_ref graph, call_site at) {
   return text + " -> " + name_of_node(cycle.front());
 }
 
-// Like describe_cycle(), but also searches the parts of the graph.
+// Like describe_cycle(), but also searches the subgraphs: child graphs and conditional bodies at
+// any depth.
 std::string describe_any_cycle(graph_ref graph, call_site at) {
   std::string text = describe_cycle(graph, at);
   const auto search_part = [&](CUgraph part) {

@@ -9,7 +9,8 @@
 
 namespace weir::detail {
 
-// Throws the driver's error with the reason and the node.
+// Throws the error for an instantiation of `source` that the driver refused with `answer`. Names
+// the reason and the node, as far as they can be determined.
 [[noreturn, gnu::cold]] void fail_instantiation(abi::CUresult answer,
                                                 const abi::CUDA_GRAPH_INSTANTIATE_PARAMS& params,
                                                 graph_ref source, call_site at);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* add_call = "cuGraphAddNode";
 
-// The nodes of a list as an array for the driver.
+// A list of nodes as an array for the driver. Up to 8 nodes need no memory from the heap.
 class driver_nodes {
  public:
   driver_nodes(CUgraph graph, dependency_list nodes, call_site at) : size_{nodes.size()} {
@@ -93,8 +93,8 @@ CUresult try_add_node(CUgraph parent_graph, dependency_list dependencies, CUgrap
       add_to_graph(created, graph, dependency_nodes.data(), dependency_nodes.size(), params);
   if (answer == CUDA_SUCCESS) {
     site.node = created;
-    // The released objects belonged to an earlier node with this handle that was removed directly
-    // through the driver.
+    // set_call_site() returns user objects of an earlier node with this handle, which other code
+    // has removed directly through the driver.
     release_user_objects(graph, set_call_site(graph, site));
     kept.assign_to(created);
   }

@@ -15,24 +15,28 @@
 
 namespace weir::detail {
 
-// Returns the handle for a driver call. Throws if `node` is empty, or inside a host function.
+// Returns the handle of the node for a driver call. Throws if `node` is empty, its graph is
+// unusable (graph_parts.hpp), or this thread runs a host function.
 CUgraphNode require_open(graph_node node, const char* call, call_site at);
 
-// Throws if the node is known to belong to another graph.
+// Throws if weir knows that the node belongs to a graph other than `graph`.
 void require_node_of(graph_node node, CUgraph graph, const char* call, call_site at);
 
 // Returns all nodes of a graph in the driver's order.
 [[nodiscard]] std::vector<CUgraphNode> nodes_of(CUgraph graph, call_site at);
 
-// Adds the node that `params` describes; unset members must be 0. add_node() throws if the driver
-// refuses the node. try_add_node() returns the driver's result and throws for everything else.
+// Adds the node that `params` describes, whose unused members must be 0. The graph keeps `owners`
+// alive for the node. Throws if the driver refuses the node.
 [[nodiscard]] CUgraphNode add_node(CUgraph parent_graph, dependency_list dependencies,
                                    CUgraphNodeParams& params, owner_list owners, call_site at);
+// Like add_node(), but returns the driver's result for the node and sets `created`. Throws all
+// other failures.
 [[nodiscard]] CUresult try_add_node(CUgraph parent_graph, dependency_list dependencies,
                                     CUgraphNodeParams& params, owner_list owners,
                                     CUgraphNode& created, call_site at);
 
-// Changes the parameters of a node. `set(handle)` calls the driver.
+// Changes the parameters of a node. `set(handle)` makes the driver call and returns its result. The
+// graph then keeps `owners` alive for the node, in place of its previous owners.
 template <class Set>
 void change_node(graph_node node, node_kind kind, owner_list owners, const char* call,
                  const Set& set, call_site at) {
@@ -43,7 +47,8 @@ void change_node(graph_node node, node_kind kind, owner_list owners, const char*
   new_owners.assign_to(handle);
 }
 
-// Changes the parameters of a node by a function of the driver that takes nothing else.
+// Like change_node() with a function object, for a driver function `set` whose only arguments are
+// the node and the parameters.
 template <class Params>
 void change_node(graph_node node, node_kind kind, owner_list owners, const char* call,
                  CUresult (*driver_table::*set)(CUgraphNode, Params),
@@ -52,6 +57,7 @@ void change_node(graph_node node, node_kind kind, owner_list owners, const char*
   change_node(node, kind, owners, call, set_params, at);
 }
 
+// Throws if `answer`, the result of setting a node in an executable, is a failure.
 inline void check_set_in_exec(CUresult answer, const char* call, CUgraphExec exec, graph_node node,
                               node_kind kind, call_site at) {
   if (answer != CUDA_SUCCESS) [[unlikely]] {
@@ -59,6 +65,7 @@ inline void check_set_in_exec(CUresult answer, const char* call, CUgraphExec exe
   }
 }
 
+// Throws if `answer`, the result of reading the parameters of a node, is a failure.
 inline void check_read(CUresult answer, const char* call, graph_node node, call_site at) {
   if (answer != CUDA_SUCCESS) [[unlikely]] {
     throw_error(static_cast<errc>(answer), call, describe(node),

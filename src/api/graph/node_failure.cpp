@@ -21,11 +21,11 @@ constexpr const char* add_node_call = "cuGraphAddNode";
 
 struct node_kind_texts {
   const char* name;
-  const char* requirements;  // what parameters have to satisfy
+  const char* requirements;  // result of hint_for()
   const char* changes = "";  // which parameters can change in an executable; empty: all
 };
 
-// The index is the node_kind.
+// The index is the value of the node_kind.
 constexpr node_kind_texts texts_by_kind[] = {
     {"kernel",
      "the function is not loaded, or the grid or block is outside the device's limits; keep the "
@@ -70,7 +70,7 @@ constexpr node_kind_texts texts_by_kind[] = {
      "graph for each node"},
 };
 
-// A newer driver may have kinds that weir does not know.
+// Returns the texts for a kind. A newer driver may have kinds that weir does not know.
 constexpr node_kind_texts texts_of(node_kind kind) noexcept {
   const auto index = static_cast<std::size_t>(kind);
   return index < std::size(texts_by_kind) ? texts_by_kind[index]
@@ -102,7 +102,8 @@ const char* hint_for(node_kind kind) noexcept { return texts_of(kind).requiremen
 
 namespace {
 
-// Adds to the reason what is wrong with the dependencies, or may be.
+// If a dependency is listed twice, returns a text about that. Otherwise returns `reason` and, if
+// there are dependencies, adds that they must be nodes of the graph.
 std::string with_dependency_hint(std::string reason, CUgraph parent_graph,
                                  dependency_list dependencies) {
   if (dependencies.size() == 0) return reason;

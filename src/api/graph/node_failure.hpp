@@ -10,24 +10,27 @@
 
 namespace weir::detail {
 
-// Returns a text such as "fill node "scale" 0x55d0c8", from the driver and the metadata. Unknown
-// parts are left out.
+// Returns a text such as `fill node "scale" 0x55d0c8`: the kind as the driver reports it, the tag,
+// and the handle. Leaves out what is not known.
 [[nodiscard]] std::string describe(graph_node node);
+// Returns the name of the kind without "node", such as "fill".
 [[nodiscard]] const char* name_of(node_kind kind) noexcept;
 [[nodiscard]] std::string describe_kind(node_kind kind);  // "a fill node", "an empty node"
 
-// Returns what the parameters of a kind of node have to satisfy.
+// Returns the conditions that the parameters of this kind of node must satisfy, with a way to
+// satisfy them.
 [[nodiscard]] const char* hint_for(node_kind kind) noexcept;
 
-// Throws an error that explains why the driver refuses to add the node.
+// Throws the error for a node that the driver refused to add. `reason` is what the caller has
+// determined; it may be empty.
 [[noreturn, gnu::cold]] void fail_adding(CUresult answer, CUgraph parent_graph,
                                          dependency_list dependencies, node_kind kind,
                                          std::string reason, call_site at);
 
-// Throws an error that explains why the driver refuses the parameters. fail_setting() is for a node
-// of a graph, fail_setting_in_exec() for a node of an executable.
+// Throws the error for parameters that the driver refused to set for a node of a graph.
 [[noreturn, gnu::cold]] void fail_setting(CUresult answer, const char* call, graph_node node,
                                           node_kind expected, call_site at);
+// Throws the error for parameters that the driver refused to set for a node of an executable.
 [[noreturn, gnu::cold]] void fail_setting_in_exec(CUresult answer, const char* call,
                                                   CUgraphExec exec, graph_node node,
                                                   node_kind expected, call_site at);

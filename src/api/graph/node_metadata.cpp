@@ -69,7 +69,7 @@ bool is_known_node(CUgraph graph, CUgraphNode node) noexcept {
   const locked_graph_metadata metadata{graph};
   if (!metadata) return false;
   if (metadata->nodes.contains(node)) return true;
-  // Searches backwards, because the node is mostly one of the last.
+  // Searches from the end, because callers mostly ask for a node that was added recently.
   return std::ranges::find(metadata->sites.rbegin(), metadata->sites.rend(), node,
                            &node_call_site::node) != metadata->sites.rend();
 }
@@ -94,7 +94,8 @@ std::vector<CUuserObject> set_owners(CUgraph graph, CUgraphNode node,
 }
 
 void get_owners(graph_node node, std::span<keep_alive_ref> shares) noexcept {
-  // The graph keeps its owners while they are listed, and the lock keeps them listed.
+  // The graph keeps the owners alive while the metadata list them. The lock prevents that they are
+  // removed from the list meanwhile.
   const locked_graph_metadata metadata{node.graph().get()};
   const node_metadata* const entry = metadata.find_node(node.get());
   if (entry == nullptr) return;
@@ -148,7 +149,8 @@ std::vector<CUuserObject> erase_node_metadata(CUgraph graph, CUgraphNode node) n
 
 namespace {
 
-// The driver calls this when the graph, its clones and their executables have released the object.
+// The driver calls this function when the graph, its clones and their executables have released the
+// user object.
 void CUDA_CB drop_share(void* data) {
   auto& owner = *static_cast<keep_alive*>(data);
   if (keep_alive_ref::release_reference(owner)) defer_user_destructor(owner);
@@ -156,8 +158,8 @@ void CUDA_CB drop_share(void* data) {
 
 }  // namespace
 
-// Delegates to another constructor, so that the destructor releases the objects so far if a later
-// step throws.
+// Delegates to another constructor. Therefore, if a step throws, the destructor runs and releases
+// the user objects created so far.
 node_owners::node_owners(CUgraph graph, owner_list owners, call_site at) : node_owners{graph} {
   const std::span all{owners.first, owners.size};
   const auto owner_count =
@@ -191,7 +193,7 @@ void node_owners::assign_to(CUgraphNode node) noexcept {
   try {
     previous_owners = set_owners(graph_, node, objects_, owned_);
   } catch (...) {
-    // Memory is exhausted. The graph keeps both sets of objects until it is destroyed.
+    // Memory is exhausted. The graph keeps the old and the new user objects until it is destroyed.
   }
   objects_.clear();
   release_user_objects(graph_, previous_owners);

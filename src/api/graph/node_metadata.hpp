@@ -22,23 +22,26 @@ namespace weir::detail {
 // The metadata of nodes are destroyed with the metadata of the graph (graph_metadata.hpp). Nothing
 // is stored for a graph without metadata.
 
-// An empty tag means that the node has none.
+// Sets the tag of a node. An empty tag removes it.
 void set_tag(abi::CUgraph graph, abi::CUgraphNode node, std::string_view tag);
+// Returns the tag of a node; empty if it has none.
 [[nodiscard]] std::string get_tag(abi::CUgraph graph, abi::CUgraphNode node);
+// The result of find_tag().
 struct tag_match {
-  abi::CUgraphNode node = nullptr;  // any of them
-  std::size_t node_count = 0;
+  abi::CUgraphNode node = nullptr;  // one of the nodes with the tag; null if there is none
+  std::size_t node_count = 0;       // number of nodes with the tag
 };
 [[nodiscard]] tag_match find_tag(abi::CUgraph graph, std::string_view tag);
-// All tags of a graph at one point in time. Its nodes may be removed later and their handles
-// reused.
+// A copy of all tags of a graph. Nodes of the graph may be removed after the copy was made, and the
+// driver may reuse their handles. is_present() detects that.
 struct tag_list {
   abi::CUgraph graph = nullptr;
   unsigned long long metadata_id = 0;  // id of the graph's metadata
-  unsigned long long last_id = 0;      // the newest id of any metadata at that time
+  unsigned long long last_id = 0;      // newest id of any metadata when the copy was made
   std::vector<std::pair<std::string, abi::CUgraphNode>> tags;
 };
 [[nodiscard]] tag_list get_tags(abi::CUgraph graph);
+// Returns true if the tagged node of the list still exists, as far as weir knows.
 [[nodiscard]] bool is_present(const tag_list& list, abi::CUgraphNode node) noexcept;
 
 // Returns true if weir added the node to the graph or has metadata of it, and has not removed it.
@@ -47,39 +50,44 @@ struct tag_list {
 // Returns the graph whose metadata lists the node; null if there is none. Used for messages only.
 [[nodiscard]] abi::CUgraph find_graph_of(abi::CUgraphNode node);
 
-// The place in the program that added a node, for drawings. `file` has no folders and is a
-// permanent copy, because the library that contains the caller's string may be unloaded.
+// The place in the program that added a node, used in DOT descriptions. `file` is the file name
+// without folders. It points to a copy that is never freed, because the library that contains the
+// original string may be unloaded.
 struct node_call_site {
   abi::CUgraphNode node = nullptr;
   const char* file = "";
   unsigned line = 0;
 };
-// Allocates memory for one more call site before the node is added, and creates the metadata of the
-// graph. Pass the result with the new node to set_call_site().
+// Called before a node is added. Creates the metadata of the graph and makes room for one more call
+// site. The caller sets `node` in the result and passes it to set_call_site(), which is noexcept.
 [[nodiscard]] node_call_site reserve_call_site(abi::CUgraph graph, call_site at);
-// Stores the call site of a new node. Removes the metadata of an earlier node with that handle and
-// returns the user objects that the graph held for it.
+// Stores the call site of a new node. Removes the metadata of an earlier node with that handle,
+// which other code has removed. Returns the user objects that the graph holds for the earlier node;
+// the caller releases them.
 [[nodiscard]] std::vector<abi::CUuserObject> set_call_site(abi::CUgraph graph,
                                                            const node_call_site& site) noexcept;
-// May contain nodes that no longer exist. If a node occurs several times, the last entry counts.
+// Returns the call sites of all nodes, in the order in which they were added. The list may contain
+// nodes that no longer exist. If a node occurs several times, its last entry is valid.
 [[nodiscard]] std::vector<node_call_site> get_call_sites(abi::CUgraph graph);
 void add_call_sites(abi::CUgraph graph, const std::vector<node_call_site>& sites);
 
-// Stores the user objects that a graph holds for the parameters of a node, and the objects they
-// own. Returns the previous user objects.
+// Stores the user objects that a graph holds for the parameters of a node, and the objects that
+// these user objects own. Returns the node's previous user objects; the caller releases them.
 [[nodiscard]] std::vector<abi::CUuserObject> set_owners(abi::CUgraph graph, abi::CUgraphNode node,
                                                         std::vector<abi::CUuserObject> owners,
                                                         std::vector<keep_alive*> owned);
-// Fills `shares` with references to the objects that the node's user objects own.
+// Fills `shares` with new references to the objects that the node's user objects own. Elements
+// beyond their number stay unchanged.
 void get_owners(graph_node node, std::span<keep_alive_ref> shares) noexcept;
 
-// Removes the metadata of a node that was removed. Returns the user objects that the graph held for
-// it.
+// Removes the metadata of a node that was removed from the graph. Returns the user objects that the
+// graph holds for the node; the caller releases them.
 [[nodiscard]] std::vector<abi::CUuserObject> erase_node_metadata(abi::CUgraph graph,
                                                                  abi::CUgraphNode node) noexcept;
 
-// User objects that a graph holds for the parameters of a node. The destructor releases them unless
-// assign_to() or keep() was called.
+// Creates user objects for `owners` and moves them to the graph, before a node is added or changed.
+// The destructor releases the user objects from the graph, unless assign_to() or keep() was called
+// after success.
 class node_owners {
  public:
   node_owners(CUgraph graph, owner_list owners, call_site at);
@@ -87,9 +95,9 @@ class node_owners {
   node_owners& operator=(const node_owners&) = delete;
   ~node_owners();
 
-  // Makes them the node's owners and releases the node's previous ones.
+  // Makes the user objects the node's owners and releases the node's previous owners.
   void assign_to(CUgraphNode node) noexcept;
-  // Leaves them to the graph until it is destroyed.
+  // Leaves the user objects to the graph, which holds them until it is destroyed.
   void keep() noexcept { objects_.clear(); }
 
  private:
@@ -97,7 +105,7 @@ class node_owners {
 
   CUgraph graph_;
   std::vector<CUuserObject> objects_;
-  std::vector<keep_alive*> owned_;  // the objects they own
+  std::vector<keep_alive*> owned_;  // the objects that `objects_` own
 };
 
 }  // namespace weir::detail

@@ -18,7 +18,8 @@ pointer_attributes query_pointer_attributes(const void* address, call_site at) {
   void* answers[] = {static_cast<void*>(&kind), static_cast<void*>(&context),
                      static_cast<void*>(&device)};
   pointer_attributes pointer_info;
-  // The driver returns zeros for memory that it did not allocate or register.
+  // For memory that the driver did not allocate or register, the call succeeds and sets all
+  // attributes to 0.
   check(driver().cuPointerGetAttributes(3, attributes, answers, device_address(address)),
         "cuPointerGetAttributes", subject::memory(address), at);
   if (kind != CU_MEMORYTYPE_DEVICE) return pointer_info;

@@ -8,7 +8,7 @@
 
 namespace weir::detail {
 
-// The driver's attributes of an address.
+// The driver's attributes of an address: the kind of memory and its context.
 struct pointer_attributes {
   abi::CUmemorytype kind = abi::CU_MEMORYTYPE_HOST;  // unknown addresses are pageable host memory
   abi::CUcontext context = nullptr;  // context of device memory; null for host memory

@@ -11,12 +11,14 @@
 
 namespace weir::detail {
 
-// Creates a user object for `data`. The driver calls destroy(data) on a thread of its own when no
-// graph, executable or launch refers to the object any more. `object` is named in the error.
+// Creates a user object for `data`. When no graph, executable or launch refers to the user object
+// any more, the driver calls destroy(data) on one of its own threads. Throws if the driver refuses;
+// the error names `object`, and `destroy` is not called.
 [[nodiscard]] CUuserObject create_user_object(void* data, CUhostFn destroy, subject object,
                                               call_site at);
 
-// Transfers the caller's reference to the graph. If this throws, the reference was released.
+// Transfers the caller's reference to the graph. If this throws, the reference has been released,
+// so that the driver may call destroy(data).
 void move_to_graph(CUgraph graph, CUuserObject user_object, call_site at);
 
 // Releases one reference of the graph to each object.

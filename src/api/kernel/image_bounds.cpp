@@ -10,7 +10,8 @@
 namespace weir::detail {
 namespace {
 
-// Reads the header at an offset. Returns false if it is not completely inside the image.
+// Copies the header at `offset` of the image to `header`. Returns false if the image ends before
+// the end of the header.
 template <class Header>
 bool read_header(std::span<const std::byte> image, std::uint64_t offset, Header& header) noexcept {
   if (offset > image.size() || image.size() - offset < sizeof(Header)) return false;
@@ -47,7 +48,7 @@ struct fatbin_header {
   std::uint32_t magic;
   std::uint16_t version;
   std::uint16_t header_bytes;
-  std::uint64_t bytes;  // after the header
+  std::uint64_t bytes;  // number of bytes after the header
 };
 constexpr std::uint32_t fatbin_magic = 0xba55ed50;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/kernel/image_bounds.hpp - checks that an image is complete. The driver only gets an address
-// and determines the size itself.
+// api/kernel/image_bounds.hpp - checks that a module image is complete. The driver only receives an
+// address and reads the size from the headers of the image.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 namespace weir::detail {
 
 // Returns true if the image's headers refer to data beyond its end. Checks ELF files (cubins,
-// images of embedded devices) and fatbins. Anything else is text, to which weir adds a terminating
-// zero.
+// images of embedded devices) and fatbins. Returns false for anything else, which is treated as
+// text (PTX); weir adds a terminating zero to it.
 [[nodiscard]] bool is_truncated(std::span<const std::byte> image) noexcept;
 
 }  // namespace weir::detail

@@ -66,7 +66,8 @@ kernel_state& require_open(const kernel& target, const char* call, call_site at)
                 "(kernel::from_function)",
                 at);
   }
-  // Every kernel_info is part of a kernel_state; kernels give only read access to it.
+  // Every kernel_info is the base of a kernel_state, which is not const. kernel::info() only
+  // returns it as const.
   return const_cast<kernel_state&>(static_cast<const kernel_state&>(*target.info()));
 }
 
@@ -101,7 +102,8 @@ kernel kernel::from_symbol(const void* symbol, detail::function_by_symbol find, 
   if (symbol == nullptr)
     throw_error(errc::invalid_value, call, "null", "the function is null; pass a function", at);
   if (find == nullptr) {
-    // The CUDA runtime may have been loaded later.
+    // `find` is null if the program is not linked with the CUDA runtime. A library may have loaded
+    // the runtime meanwhile.
     find = reinterpret_cast<detail::function_by_symbol>(::dlsym(RTLD_DEFAULT, call));
   }
   if (find == nullptr) {

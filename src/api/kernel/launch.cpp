@@ -18,7 +18,8 @@
 namespace weir::detail {
 namespace {
 
-// The buffers among the arguments that are used outside their own stream.
+// The memory among the arguments whose use in this stream must be tracked: buffers that belong to
+// another stream. Constructed before the launch, and recorded after it.
 class used_memory {
  public:
   used_memory(stream_ref stream, const argument_list& arguments, const char* call, call_site at)
@@ -38,8 +39,8 @@ class used_memory {
   std::vector<const tracked_memory*> to_record_;
 };
 
-// Returns the owners that a captured graph keeps for a launch: the module, and those among the
-// arguments.
+// Returns the owners that a graph must keep alive for a captured launch: the module of the kernel,
+// and the owners of the arguments. Some of them may be null.
 std::vector<keep_alive_ref> owners_of(const kernel& target, const argument_list& arguments) {
   std::vector<keep_alive_ref> owners;
   owners.reserve(arguments.size + 1);
@@ -79,8 +80,8 @@ void launch_slow(stream_ref stream, const launch_config& config, const launched_
   const call_site at = launched.at();
   const kernel& target = launched.target();
   const char* const call = config.is_plain() ? "cuLaunchKernel" : "cuLaunchKernelEx";
-  // invalid_context: a thread without a current context may need the kernel's context to be
-  // current.
+  // errc::invalid_context may mean that the thread has no current context. The launch is then tried
+  // again with the context of the kernel.
   if (status != direct_status::not_called && to_errc(status) != errc::invalid_context) {
     throw_launch_error(to_errc(status), call, stream, config, target, at);
   }

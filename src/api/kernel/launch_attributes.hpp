@@ -11,7 +11,8 @@
 
 namespace weir::detail {
 
-// Must stay at its address while the driver reads it.
+// The attributes that `config` needs. The object must stay at its address while the driver uses
+// driver_config(), which points into it.
 class launch_attributes {
  public:
   explicit launch_attributes(const launch_config& config) noexcept {

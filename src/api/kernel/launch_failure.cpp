@@ -18,8 +18,8 @@
 namespace weir::detail {
 namespace {
 
-// Returns what makes the shape invalid for every launch of the kernel; empty if nothing is found.
-// query_attribute() returns an attribute of that kernel.
+// Returns why the grid, block or shared memory in `config` is invalid for the kernel; empty if no
+// reason is found. `query_attribute(id, fallback)` returns an attribute of the kernel.
 template <class Query>
 std::string invalid_shape_reason(const launch_config& config, const Query& query_attribute) {
   const auto product = [](const kernel_extent& e) { return 1ull * e.x * e.y * e.z; };

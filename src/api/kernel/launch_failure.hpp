@@ -8,16 +8,18 @@
 
 namespace weir::detail {
 
+// Throws the error for a launch that failed with `answer`. Determines the reason from the
+// configuration and the kernel.
 [[noreturn, gnu::cold]] void throw_launch_error(errc answer, const char* call, stream_ref stream,
                                                 const launch_config& config, const kernel& target,
                                                 call_site at);
 
-// Throws for a cluster that is 0 in some directions only.
+// Throws the error of require_complete_cluster().
 [[noreturn, gnu::cold]] void throw_incomplete_cluster(const launch_config& config, const char* call,
                                                       const kernel* target, call_site at);
 
-// Throws if the cluster is 0 in some directions only. `target` is null for the parameters of a
-// node, which only have the function.
+// Throws if the extent of the cluster is 0 in some directions but not in all. `target` is used in
+// the error, and is null for node parameters, whose kernel object is not known.
 inline void require_complete_cluster(const launch_config& config, const char* call,
                                      const kernel* target, call_site at) {
   const auto [x, y, z] = config.cluster;
@@ -25,8 +27,8 @@ inline void require_complete_cluster(const launch_config& config, const char* ca
     throw_incomplete_cluster(config, call, target, at);
 }
 
-// Checks the shape before a launch in a capture, since a refused launch would invalidate the
-// capture. Requires a current context.
+// Throws if the grid, block or shared memory is invalid. Called before a launch in a capture,
+// because a launch that the driver refuses would invalidate the capture. A context must be current.
 void require_valid_shape(const char* call, stream_ref stream, const launch_config& config,
                          const kernel& target, call_site at);
 

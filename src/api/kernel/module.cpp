@@ -29,7 +29,7 @@ detail::keep_alive_ref make_owner(std::unique_ptr<module_state> state) noexcept 
   return detail::keep_alive_ref{*state.release()};
 }
 
-// The messages of the driver's PTX compiler.
+// A buffer for the messages of the driver's PTX compiler.
 struct error_log {
   std::array<char, 8192> text{};
   [[nodiscard]] std::string trimmed() const {
@@ -91,7 +91,8 @@ weir::module module::load_as(context_ref context, std::span<const std::byte> ima
                     image.size()),
         at);
   }
-  // Appends zeros: text must be terminated, and the driver must not read beyond the caller's data.
+  // Copies the image and appends zeros. The driver requires text (PTX) to end with a zero, and must
+  // not read beyond the caller's data.
   std::vector<std::byte> whole(image.size() + 16);
   std::ranges::copy(image, whole.begin());
 

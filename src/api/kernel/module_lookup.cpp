@@ -26,7 +26,8 @@ namespace {
 constexpr const char* kernel_call = "cuModuleGetFunction";
 constexpr const char* variable_call = "cuModuleGetGlobal";
 
-// Returns the demangled names for texts, at most max_names of them.
+// Returns the demangled names, separated by commas, for use in messages. Lists at most max_names of
+// them.
 std::string join_names(const std::vector<std::string>& names) {
   constexpr std::size_t max_names = 8;
   std::vector<std::string> some;

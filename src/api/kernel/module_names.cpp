@@ -51,7 +51,7 @@ bool matches_source_name(std::string_view source_name, const std::string& linker
   const std::string query = without_spaces(source_name);
   const std::string has = without_spaces(function_name_in(demangled(linker_name)));
   if (has == query) return true;
-  // A template's name without arguments refers to all its instances.
+  // The name of a template without template arguments matches each of its instances.
   return query.find('<') == std::string::npos && has.starts_with(query + "<");
 }
 

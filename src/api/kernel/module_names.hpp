@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/kernel/module_names.hpp - names in the source and linker names.
+// api/kernel/module_names.hpp - relates names in the source to linker names (mangled names).
 #pragma once
 
 #include <string>

@@ -13,8 +13,8 @@
 namespace weir::detail {
 namespace {
 
-// Runs on the reclaimer thread, which may block: the driver waits for the device's work before it
-// unloads.
+// Unloads the module and destroys its state. Runs on the reclaimer thread, because the driver waits
+// for the work of the device first.
 task_result unload(deferred_task& self) noexcept {
   if (active_capture_count.load(std::memory_order_relaxed) != 0) return task_result::capture_active;
   auto& state = static_cast<module_state&>(static_cast<keep_alive&>(self));
@@ -27,7 +27,7 @@ task_result unload(deferred_task& self) noexcept {
   return task_result::done;
 }
 
-// Called on any thread when the last reference is released.
+// Defers unload(). Called on any thread when the last reference is released.
 task_result defer_unload(deferred_task& self) noexcept {
   self.run = &unload;
   defer_task(self);

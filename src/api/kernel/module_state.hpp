@@ -18,17 +18,20 @@
 
 namespace weir::detail {
 
+// Pairs of a name expression and its linker name.
 using name_pairs = std::vector<std::pair<std::string, std::string>>;
 
+// A loaded module. The release of the last reference unloads it.
 struct module_state final : keep_alive {
-  // Takes ownership of the module only if construction succeeds.
+  // Takes ownership of the module. If the constructor throws, the caller still owns it.
   module_state(CUmodule handle, CUcontext owner_context, std::string label,
                name_pairs lowered_names);
   module_state(const module_state&) = delete;
   module_state& operator=(const module_state&) = delete;
   ~module_state() = default;
 
-  // Returns the linker name of a name expression; the name itself if it is not one.
+  // Returns the linker name of a name expression of the program. Returns `name` itself if it is no
+  // such expression.
   [[nodiscard]] const std::string& lowered(const std::string& name) const noexcept;
 
   CUmodule handle;

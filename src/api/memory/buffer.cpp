@@ -36,7 +36,8 @@ stream_memory::stream_memory(const memory_pool_ref& pool, stream_ref stream, std
   allocate(&pool, stream, count, element_bytes, at);
 }
 
-// Allocates from the pool, or from the device's current pool if `pool` is null.
+// Allocates the memory from `pool`, or from the current pool of the stream's device if `pool` is
+// null.
 void stream_memory::allocate(const memory_pool_ref* pool, stream_ref stream, std::size_t count,
                              std::size_t element_bytes, call_site at) {
   const char* const call = pool != nullptr ? "cuMemAllocFromPoolAsync" : "cuMemAllocAsync";
@@ -49,8 +50,9 @@ void stream_memory::allocate(const memory_pool_ref* pool, stream_ref stream, std
   bind_to(stream, at);
   CUdeviceptr address = 0;
   try {
-    // A copy between devices needs the memory's device, which may differ from the stream's. A
-    // default stream belongs to the current context.
+    // The pool may be on another device than the stream. Copies between devices use
+    // device_context_, so it must be a context of the pool's device. With a default stream it stays
+    // the current context, because the free needs the context of that stream.
     if (pool != nullptr && !is_default(handle) &&
         context_info_of(device_context_, at).device != pool->device().ordinal()) {
       device_context_ = primary_context(pool->device(), at);
@@ -92,7 +94,7 @@ stream_memory stream_memory::adopt(stream_ref stream, void* address, std::size_t
   return adopted;
 }
 
-// If it throws, nothing has changed.
+// Makes `stream` the stream that the memory belongs to. If it throws, nothing has changed.
 void stream_memory::bind_to(stream_ref stream, call_site at) {
   const CUstream handle = stream.get();
   CUcontext context = context_of(handle, at);
@@ -138,7 +140,7 @@ void stream_memory::set_stream(stream_ref stream, call_site at) {
 }
 
 void* stream_memory::release(call_site at) {
-  // Releasing may destroy the events of its uses.
+  // release_resources() may destroy events, which is a driver call.
   require_outside_host_function("weir::buffer::release", subject::memory(address_), at);
   if (closed()) throw_closed("weir::buffer::release", subject::memory(address_), at);
   void* const address = address_;
@@ -146,17 +148,19 @@ void* stream_memory::release(call_site at) {
   return address;
 }
 
-// Returns the memory's stream if this thread can use it. Otherwise the memory belongs to another
-// thread's per-thread default stream, and the legacy stream is used, which waits for all of these.
+// Returns the stream that the memory belongs to, if the calling thread can use its handle. If it is
+// the per-thread default stream of another thread, returns the legacy default stream, which waits
+// for all per-thread default streams.
 CUstream stream_memory::reachable_stream() const noexcept {
   const bool is_of_other_thread =
       stream_ == CU_STREAM_PER_THREAD && per_thread_owner_ != unique_thread_id();
   return is_of_other_thread ? CU_STREAM_LEGACY : stream_;
 }
 
-// The way to free memory while captures are open. A capture that allocated the memory records the
-// free. If that capture is invalidated, the free is unnecessary, since the memory is discarded with
-// the capture.
+// The way to free memory while a capture is open.
+// - recorded: the capture that allocated the memory records the free.
+// - unnecessary: that capture is invalidated, and the memory is discarded with it.
+// - must_defer: in all other cases the free is deferred.
 enum class stream_memory::free_in_capture : unsigned char { recorded, unnecessary, must_defer };
 
 stream_memory::~stream_memory() {
@@ -210,15 +214,16 @@ void stream_memory::close(stream_ref stream, call_site at) {
   check(failure, object, at);
 }
 
-// Returns true if the memory belongs to a capture of which nothing is left. Another allocation may
-// then have its address.
+// Returns true if the memory was allocated in a capture and never came to exist
+// (captured_memory.hpp). Another allocation may now have the address, so it must not be freed.
 bool stream_memory::was_never_allocated() const noexcept {
   return capture_ != 0 && !may_be_allocated(capture_);
 }
 
 namespace {
 
-// Makes the stream wait for the memory's own stream. Returns false if that fails.
+// Makes `stream` wait for `memory_stream`. Returns true on success. Notes a failure in `failure`
+// and returns false.
 bool make_wait_for(CUstream memory_stream, CUstream stream, first_failure& failure) noexcept {
   if (stream_ref{stream} == stream_ref{memory_stream}) return true;
   const CUevent event = record_thread_event(memory_stream, failure);
@@ -231,9 +236,12 @@ bool make_wait_for(CUstream memory_stream, CUstream stream, first_failure& failu
 
 }  // namespace
 
-// Frees in the order of that stream, which first waits for all other streams that used the memory.
-// All steps are tried even if one fails. If the wait for the memory's own stream fails, frees in
-// the own stream, which needs no such wait. If another wait fails, the free is deferred.
+// Queues the free in `stream`, after waits for all other streams that used the memory, and closes
+// the object.
+//
+// Continues if a step fails. If the wait for the stream that the memory belongs to fails, queues
+// the free in that stream. If the wait for another stream fails, or is not possible because of a
+// capture, defers the free.
 first_failure stream_memory::free_on(CUstream stream) noexcept {
   first_failure failure;
   const CUstream memory_stream = reachable_stream();
@@ -242,8 +250,8 @@ first_failure stream_memory::free_on(CUstream stream) noexcept {
       crosses_capture_boundary(stream, memory_stream, uses_)) {
     free_later(memory_stream);
   } else if (address_ != nullptr) {
-    // A default stream handle refers to the current context's stream. Any other handle identifies
-    // its context.
+    // The handle of a default stream refers to a stream of the current context, so the memory's
+    // context must be current. Any other handle determines its context.
     bool pushed = false;
     try {
       pushed = (is_default(memory_stream) || is_default(stream)) &&
@@ -259,7 +267,8 @@ first_failure stream_memory::free_on(CUstream stream) noexcept {
   return failure;
 }
 
-// Makes the stream wait for the recorded uses, and queues the free in it.
+// Makes `stream` wait for the tracked uses of the memory, and queues the free in it. Defers the
+// free if a wait fails or the driver refuses the free because of a capture.
 void stream_memory::free_after_uses(CUstream stream, CUstream memory_stream,
                                     first_failure& failure) noexcept {
   first_failure wait_failure;
@@ -269,7 +278,8 @@ void stream_memory::free_after_uses(CUstream stream, CUstream memory_stream,
     free_later(memory_stream);
     return;
   }
-  // Destructors may run while other code captures, which the free would invalidate.
+  // This function may run in a destructor while another stream is capturing, and the free must not
+  // invalidate that capture.
   const relaxed_capture_mode guard{failure};
   const CUresult answer = driver().cuMemFreeAsync(device_address(address_), stream);
   if (refused_for_capture(answer, stream)) [[unlikely]] {
@@ -279,9 +289,11 @@ void stream_memory::free_after_uses(CUstream stream, CUstream memory_stream,
   }
 }
 
-// Defers the free until all uses are done and the stream captures no more. A free that does not
-// wait for a stream which still uses the memory would release it too early. The stream of the free
-// is one that every thread can name.
+// Defers the free until all uses are done and the stream is not capturing. An earlier free would
+// release memory that a stream still uses.
+//
+// The reclaimer thread queues the free in `memory_stream`. It cannot use the per-thread default
+// stream of another thread, and uses the legacy default stream instead.
 void stream_memory::free_later(CUstream memory_stream) noexcept {
   const CUstream stream = memory_stream == CU_STREAM_PER_THREAD ? CU_STREAM_LEGACY : memory_stream;
   free_when_idle(
@@ -307,7 +319,8 @@ void stream_memory::free_later(CUstream memory_stream) noexcept {
       std::unique_ptr<pending_uses>{std::exchange(uses_, nullptr)});
 }
 
-// Closes without freeing the memory.
+// Closes the object without freeing the memory: releases the list of uses, the stream and the
+// capture.
 void stream_memory::release_resources() noexcept {
   delete uses_;
   stream_ = closed_handle<CUstream_st>();

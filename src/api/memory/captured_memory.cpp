@@ -11,21 +11,23 @@
 namespace weir::detail {
 namespace {
 
+// The state of the memory that one capture allocates.
 struct captured_memory {
   unsigned long long capture = 0;
-  // Set from the end of the capture until the graph is destroyed. If the graph is part of another
-  // one, this is the root graph.
+  // The captured graph, or its root (graph_parts.hpp) if it is part of another graph. Set at the
+  // end of the capture; null before that and after the graph was destroyed.
   abi::CUgraph graph = nullptr;
-  int buffers = 0;
-  int users = 0;                 // the graph and its executables
-  bool allocated = false;        // possibly: it was launched or is in other code's hands
-  bool never_allocated = false;  // all users are gone without a launch
+  int buffers = 0;               // buffers with memory of this capture
+  int users = 0;                 // number: the graph (until it is destroyed) and its executables
+  bool allocated = false;        // true if a launch has been possible, by weir or other code
+  bool never_allocated = false;  // true if no launch was or will be possible
 
   void remove_user() noexcept {
     if (--users == 0) never_allocated = !allocated;
   }
 };
 
+// The entries of all captures with buffers, and their lock.
 struct captured_memory_table {
   std::mutex lock;
   std::vector<captured_memory> all;  // few: only captures that have a buffer
@@ -41,7 +43,7 @@ captured_memory_table& captured_memory_registry() {
   return *registry;
 }
 
-// Calls change_function(entry) with the entry of that capture, if it has one.
+// Calls change_function(entry) with the entry of `capture`, if it has one.
 template <class Change>
 void change_entry(unsigned long long capture, const Change& change_function) noexcept {
   if (!any_captured_memory()) return;
@@ -103,19 +105,19 @@ void note_nothing_captured(unsigned long long capture) noexcept {
   change_entry(capture, [](captured_memory& memory) { memory.never_allocated = true; });
 }
 
-void note_graph_destroyed(abi::CUgraph graph) noexcept {
+void note_captured_graph_destroyed(abi::CUgraph graph) noexcept {
   change_each_of(graph, [](captured_memory& memory) {
     memory.graph = nullptr;
     memory.remove_user();
   });
 }
 
-void note_graph_moved(abi::CUgraph graph, abi::CUgraph new_parent) noexcept {
+void note_captured_graph_moved(abi::CUgraph graph, abi::CUgraph new_parent) noexcept {
   const abi::CUgraph root = root_of(new_parent);
   change_each_of(graph, [&](captured_memory& memory) { memory.graph = root; });
 }
 
-void note_graph_released(abi::CUgraph graph) noexcept {
+void note_captured_graph_released(abi::CUgraph graph) noexcept {
   change_each_of(graph, [](captured_memory& memory) { memory.allocated = true; });
 }
 

@@ -33,9 +33,9 @@ namespace {
          source.owner->device_context() != target.owner->device_context();
 }
 
-// Makes the stream's context current while a copy is captured. Without a current context, a
-// captured copy of pool memory is recorded as another kind of copy. An H200 crashes when it
-// launches an executable that was updated from such a graph.
+// Makes the stream's context current while a copy is captured. Without a current context, the
+// driver of an H200 records a copy of pool memory as another kind of copy. It crashes when an
+// executable is launched that was updated from such a graph.
 class capture_context_guard {
  public:
   capture_context_guard(CUstream stream, call_site at) {
@@ -48,8 +48,11 @@ class capture_context_guard {
   std::optional<make_current> current_;
 };
 
-// Retries a refused copy with the stream's own context current. The driver checks the pool's access
-// rights for the device of the current context, whatever the stream.
+// Called after the driver refused a copy with INVALID_VALUE. Tries again with the context of the
+// stream current, unless it is current already or no context is current.
+//
+// The driver checks the access rights of pool memory for the device of the current context, not for
+// the device of the stream.
 [[nodiscard, gnu::cold]] CUresult copy_in_own_context(CUdeviceptr dst, CUdeviceptr src,
                                                       std::size_t bytes, CUstream stream,
                                                       call_site at) {

@@ -20,19 +20,19 @@
 namespace weir {
 namespace detail {
 
-// The arrays that the driver takes, stored in its layout.
+// The copies of a batch, as arrays in the layout that the driver takes.
 struct copy_list {
   std::vector<CUdeviceptr> targets;
   std::vector<CUdeviceptr> sources;
   std::vector<std::size_t> sizes;
-  // Each set of attributes applies from its first copy up to the first copy of the next set.
+  // attributes[i] applies to the copies from index firsts[i] up to firsts[i + 1].
   std::vector<CUmemcpyAttributes> attributes;
   std::vector<std::size_t> firsts;
-  // The weir memory among the operands, which tracks the streams that use it; one entry per copy,
-  // null for other memory.
+  // The objects that own the memory of each copy and track the streams that use it. There is one
+  // entry per copy, which is null for memory that weir does not own.
   std::vector<const tracked_memory*> source_owners;
   std::vector<const tracked_memory*> target_owners;
-  bool has_owners = false;
+  bool has_owners = false;  // true if any entry of the two lists is not null
 
   [[nodiscard]] region source(std::size_t i) const noexcept {
     return side(sources[i], i, source_owners[i]);
@@ -41,7 +41,8 @@ struct copy_list {
     return side(targets[i], i, target_owners[i]);
   }
 
-  // Reserves room for one more copy, so that adding it cannot fail halfway.
+  // Makes room in all arrays for one more copy, so that a failure cannot leave it in only some of
+  // them.
   void reserve_more() {
     if (sizes.size() < sizes.capacity()) return;
     const std::size_t capacity = sizes.empty() ? 16 : 2 * sizes.size();
@@ -51,7 +52,7 @@ struct copy_list {
     firsts.reserve(capacity);
     source_owners.reserve(capacity);
     target_owners.reserve(capacity);
-    sizes.reserve(capacity);  // last, since its capacity tells whether there is room
+    sizes.reserve(capacity);  // last, because the test above uses its capacity
   }
 
  private:
@@ -93,8 +94,8 @@ constexpr const char* batch_call = "cuMemcpyBatchAsync";
   throw_error(errc::invalid_value, "weir::copy_batch", "the batch", std::move(hint), at);
 }
 
-// The weir memory that the copies use outside its own stream. Registered before the batch is
-// queued, and recorded afterwards if necessary.
+// The memory of the copies whose use in this stream must be tracked: buffers that belong to another
+// stream. Registers the uses before the batch is queued; record_uses() is called afterwards.
 class batch_operands {
  public:
   batch_operands(const copy_list& list, stream_ref stream, CUcontext context, call_site at)
@@ -106,7 +107,8 @@ class batch_operands {
   void record_uses(call_site at) const {
     for (const tracked_memory* const owner : to_record_) owner->record_use(stream_, at);
   }
-  // Returns true if some memory is on another device than the stream.
+  // Returns true if some memory belongs to another context than the stream, and so may be on
+  // another device.
   [[nodiscard]] bool crosses_contexts() const noexcept { return crosses_contexts_; }
 
  private:
@@ -126,8 +128,8 @@ class batch_operands {
   std::vector<const tracked_memory*> to_record_;
 };
 
-// Queues the copies one by one: for drivers without cuMemcpyBatchAsync, and for memory that it does
-// not accept. Throws if a copy has access options that only a batch supports.
+// Queues the copies one by one. Used if the driver lacks cuMemcpyBatchAsync or does not accept the
+// memory in a batch. Throws if a copy has access options, which only a batch supports.
 void copy_each(const copy_list& list, stream_ref stream, call_site at) {
   throw_if_capturing(stream.get(), batch_call, at);
   for (const CUmemcpyAttributes& attributes : list.attributes) {
@@ -139,7 +141,8 @@ void copy_each(const copy_list& list, stream_ref stream, call_site at) {
     copy_region(stream, list.source(i), list.target(i), at);
 }
 
-// Called if a sync_guard is active. Returns true if one of the copies may block the host.
+// Called only if a sync_guard is active, because it queries the driver. Returns true if one of the
+// copies involves pageable memory and may block the host.
 [[nodiscard]] bool may_stage(const copy_list& list) {
   for (std::size_t i = 0; i < list.sizes.size(); ++i) {
     if (is_pageable(list.source(i)) || is_pageable(list.target(i))) return true;
@@ -229,8 +232,8 @@ void copy_batch::enqueue(stream_ref stream, call_site at) const {
                         "the legacy default stream does not accept batches; use another stream",
                         at);
   }
-  // The driver also refuses a batch in a capture, and the capture stays valid. So no check is
-  // needed if weir has no open capture.
+  // The driver refuses a batch in a capture, and the capture stays valid. Therefore the check is
+  // only needed for a better error message, and is omitted if no capture was begun through weir.
   if (detail::active_capture_count.load(std::memory_order_relaxed) != 0)
     detail::throw_if_capturing(handle, detail::batch_call, at);
 
@@ -240,7 +243,8 @@ void copy_batch::enqueue(stream_ref stream, call_site at) const {
   }
   CUctx_st* const context = detail::context_of(handle, at);
   const detail::batch_operands operands{list, stream, context, at};
-  // Batches do not accept pool memory of another device, although it can be copied.
+  // The driver does not accept pool memory of another device in a batch, but accepts it in a single
+  // copy.
   if (operands.crosses_contexts()) return detail::copy_each(list, stream, at);
 
   // Without a current context the driver returns invalid_value, although the stream determines the

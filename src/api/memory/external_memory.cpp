@@ -20,7 +20,8 @@
 
 namespace weir::detail {
 
-// An import, shared by its owner and the buffers mapped from it.
+// An imported memory object of another API, shared by its external_memory object and the buffers
+// that are mapped from it.
 struct external_import {
   CUexternalMemory handle;
   std::size_t bytes;
@@ -30,7 +31,8 @@ struct external_import {
 
   void add_ref() noexcept { owners.fetch_add(1, std::memory_order_relaxed); }
 
-  // Returns true for the last owner, which then destroys the import.
+  // Counts one owner less. Returns true if it was the last one; the caller must then destroy the
+  // import.
   [[nodiscard]] bool release() noexcept {
     return owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
@@ -38,7 +40,7 @@ struct external_import {
 
 namespace {
 
-// Releases one reference; the last one destroys the import.
+// Counts one owner of the import less. The last owner destroys the import.
 void release_import(external_import* import, first_failure& failure) noexcept {
   if (!import->release()) return;
   const std::unique_ptr<external_import> last{import};

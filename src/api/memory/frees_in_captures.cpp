@@ -38,7 +38,8 @@ bool is_participant_of_capture(CUstream stream, unsigned long long id) noexcept 
 }
 
 CUstream stream_for_free(CUstream memory_stream, unsigned long long id) noexcept {
-  // For streams of other threads the dependencies may change during the query.
+  // Considers only a capture that the calling thread began. Another thread may change the
+  // dependencies of any other capture during the query.
   const auto capture = capture_registry::instance().find_if([&](const capture_record& record) {
     return record.capture.id == id && record.capture.thread == unique_thread_id();
   });
@@ -50,7 +51,7 @@ CUstream stream_for_free(CUstream memory_stream, unsigned long long id) noexcept
   try {
     const joined_stream joined{memory_stream, nullptr, unique_thread_id()};
     return find_unjoined({joined}, info, call_site{}).empty() ? capture->origin : memory_stream;
-  } catch (...) {  // out of memory: frees in the own stream, where the order is known
+  } catch (...) {  // memory is exhausted; a free in memory_stream is always in order
     return memory_stream;
   }
 }

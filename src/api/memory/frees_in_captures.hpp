@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/memory/frees_in_captures.hpp - frees in streams that capture.
+// api/memory/frees_in_captures.hpp - decides how memory is freed while streams are capturing.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -11,31 +11,37 @@ class pending_uses;
 // Returns true if the stream is in a capture, valid or invalidated.
 [[nodiscard]] bool is_in_capture(abi::CUstream stream) noexcept;
 
-// Returns true if the driver refused a free because of a capture. In a capture it refuses memory
-// from outside, and elsewhere a free may be unsafe during a capture.
+// Returns true if `answer`, the result of a free in `stream`, is a refusal because of a capture. In
+// a capturing stream the driver refuses to free memory that was not allocated in the capture. In
+// another stream a capture may make the free an unsafe call.
 [[nodiscard]] bool refused_for_capture(abi::CUresult answer, abi::CUstream stream) noexcept;
 
-// Returns true if captured memory does not exist: its graph was not launched, or a launch has freed
-// it.
+// Returns true if `answer`, the result of a free, says that the memory does not exist: its graph
+// was not launched, or a launch has freed it. `capture` is the capture that allocated the memory,
+// or 0; only captured memory may be missing.
 [[nodiscard]] inline bool is_not_allocated(abi::CUresult answer,
                                            unsigned long long capture) noexcept {
   return capture != 0 && answer == abi::CUDA_ERROR_INVALID_VALUE;
 }
 
-// Returns the id of the stream's capture. 0 if it is in none, or in an invalidated one.
+// Returns the id of the valid capture that the stream takes part in; 0 if there is none.
 [[nodiscard]] unsigned long long capture_id_of(abi::CUstream stream) noexcept;
 
-// Returns true if the open capture with this id has a record in which the stream is a participant.
+// Returns true if weir knows that the stream takes part in the open capture with this id.
 [[nodiscard]] bool is_participant_of_capture(abi::CUstream stream, unsigned long long id) noexcept;
 
-// Returns the stream in which to free memory of a stream of this capture. This is the capture's
-// origin if the origin already waits for all work of the other stream. Otherwise it is the other
-// stream, which must then be joined again, although a free is not expected to require that.
+// Returns the stream in which to free memory that belongs to `memory_stream`, a stream of the
+// capture with the id `id`. This is the origin stream of the capture if it already waits for all
+// captured work of `memory_stream`.
+//
+// Otherwise it is `memory_stream` itself. The program must then join that stream again after the
+// free, which it may not expect. Therefore the origin is preferred.
 [[nodiscard]] abi::CUstream stream_for_free(abi::CUstream memory_stream,
                                             unsigned long long id) noexcept;
 
-// Returns true if one of the streams is in a capture and the other is not. A wait between them
-// would invalidate the capture or become part of it.
+// Returns true if `stream` is in a capture and `memory_stream` or one of the streams in `uses` is
+// not, or the other way round. A wait between two such streams would invalidate the capture or
+// become part of it. `uses` may be null.
 [[nodiscard]] bool crosses_capture_boundary(abi::CUstream stream, abi::CUstream memory_stream,
                                             const pending_uses* uses) noexcept;
 

@@ -29,12 +29,13 @@ namespace {
   return "";
 }
 
-// The arguments of the driver's batch functions.
+// The ranges and locations of a batch of prefetches, as arrays for the driver. Empty ranges are
+// omitted. `targets` has one location per range, one location for all ranges, or none.
 struct range_list {
   std::vector<CUdeviceptr> addresses;
   std::vector<std::size_t> sizes;
   std::vector<CUmemLocation> locations;
-  // For each location, the index of the first range that it applies to.
+  // firsts[i] is the index of the first range to which locations[i] applies.
   std::vector<std::size_t> firsts;
 
   range_list(std::span<const region> ranges, std::span<const memory_location> targets) {
@@ -70,7 +71,8 @@ CUresult enqueue(range_operation operation, range_list& list, CUstream stream) n
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// Drivers before CUDA 12.2 take a device instead of a location.
+// Prefetches one range. Drivers before CUDA 12.2 take a device instead of a location, so they do
+// not support the NUMA nodes of the host.
 CUresult prefetch_one(const region& range, memory_location location, CUstream stream) noexcept {
   const CUmemLocation driver_location = location_of(location);
   const CUdeviceptr address = device_address(range.address);
@@ -151,7 +153,7 @@ void advise_region(const region& range, memory_advice advice, memory_location lo
 
 namespace {
 
-// A location as the driver's attributes of a range give it.
+// A location as two numbers, which the driver returns as attributes of a range.
 struct raw_location {
   int type = 0;
   int id = 0;
@@ -179,7 +181,7 @@ managed_state state_of_region(const region& range, call_site at) {
   int read_mostly = 0;
   raw_location preferred;
   raw_location prefetched;
-  std::array<int, 257> users{};  // more than the maximum number of devices plus the host
+  std::array<int, 257> users{};  // room for the maximum number of devices and the host
   CUmem_range_attribute kinds[] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
                                    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE,
                                    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID,

@@ -25,7 +25,8 @@ using detail::require_open;
 namespace detail {
 namespace {
 
-// Flags are ints in the driver; all other attributes have 64 bits.
+// Returns an attribute of a pool. `Value` must be int for an attribute that is a flag, and a 64-bit
+// type for any other attribute, because the driver writes that size.
 template <class Value>
 Value attribute(memory_pool_ref pool, CUmemPool_attribute attribute_id, call_site at) {
   constexpr const char* call = "cuMemPoolGetAttribute";
@@ -45,7 +46,8 @@ void set_attribute(memory_pool_ref pool, CUmemPool_attribute attribute_id, Value
   check(driver().cuMemPoolSetAttribute(handle, attribute_id, &value), call, pool, at);
 }
 
-// Returns the location of a pool. Managed memory has none unless the options give one.
+// Returns the location of the memory of a new pool. Throws if the options are contradictory. A pool
+// of managed memory has a location only if the options contain one.
 CUmemLocation pool_location(device gpu, const memory_pool_options& options, call_site at) {
   const auto require = [&](bool fits, const char* hint) {
     if (!fits) throw_error(errc::invalid_value, "cuMemPoolCreate", to_text(gpu), hint, at);

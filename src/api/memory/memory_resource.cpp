@@ -45,7 +45,8 @@ void* allocate_synchronously(memory_pool_ref pool, std::size_t bytes, std::size_
   const relaxed_capture_mode guard{at};  // the service stream takes part in no capture
   void* const address = pool.allocate(service, bytes, at);
   try {
-    // The memory may be a block that another stream has freed, and that this stream must wait for.
+    // Waits because the memory may have been freed in another stream, in which work that uses it is
+    // not done yet. The service stream then waits for that work.
     service.sync(at);
   } catch (...) {
     deallocate_synchronously(pool, address);
@@ -63,8 +64,9 @@ void deallocate_synchronously(memory_pool_ref pool, void* address) noexcept {
 
 namespace {
 
-// Returns true if the host can access the memory, as with pinned and managed memory. On a GPU an
-// access to device memory would crash the program. If the query fails, returns true.
+// Returns true if the host can access the memory, such as pinned and managed memory. Returns false
+// for device memory, where an access of the host would crash the program on a machine with a GPU.
+// Returns true if the query fails.
 bool is_host_accessible(void* address) noexcept {
   int type = 0;
   unsigned managed = 0;

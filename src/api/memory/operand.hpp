@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/memory/operand.hpp - the memory of an operation while it is queued.
+// api/memory/operand.hpp - tracks the memory that an operation uses while the operation is queued.
 #pragma once
 
 #include "api/core/check.hpp"
@@ -8,12 +8,15 @@
 
 namespace weir::detail {
 
-// Returns true if the driver did not allocate or register the memory. A copy may then block while
-// it is staged.
+// Returns true if the memory is pageable: the driver has neither allocated nor registered it. A
+// copy may then block the host while the driver copies through a staging buffer.
 [[nodiscard]] bool is_pageable(const region& memory);
 
-// Constructed before the operation is queued. Throws if the memory is closed. Registers the stream
-// if the memory belongs to weir and to another stream. Otherwise costs only a comparison.
+// A memory argument of an operation. Constructed before the operation is queued. Throws if the
+// memory is closed.
+//
+// If weir owns the memory, registers the use of the memory in the stream. A use that needs no
+// tracking costs only a comparison.
 class operand {
  public:
   operand(const region& memory, stream_ref stream, const char* call, call_site at)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/memory/pending_uses.cpp - the streams, other than its own, that some memory was used on.
+// api/memory/pending_uses.cpp - the streams in which memory was used, apart from the stream that
+// the memory belongs to.
 #include "api/memory/pending_uses.hpp"
 
 #include "api/capture/capture_begin.hpp"
@@ -17,8 +18,9 @@
 namespace weir::detail {
 namespace {
 
-// Creates an event in the stream's context, without timing. It is not taken from the pool: an entry
-// counts as done until its first record, and the last record of a pooled event may be pending.
+// Creates an event without timing in the stream's context. The event is not taken from the event
+// pool, because an entry must count as done until record() is called. An event of the pool may
+// still hold an earlier record that is not done.
 CUevent make_event(CUstream stream, call_site at) {
   const CUcontext context = context_of(stream, at);
   if (context == nullptr)
@@ -58,7 +60,8 @@ std::vector<pending_uses::use> pending_uses::take_finished(call_site at) {
     return u.state != nullptr && !u.state->has_users();
   };
   if (std::ranges::none_of(uses_, has_no_users)) return finished;
-  // Also allows queries in the capture that uses the memory at present.
+  // Allows the queries below although a capture may be open, such as the one that is about to use
+  // the memory.
   const relaxed_capture_mode guard{at};
   const auto is_finished = [&](const use& u) {
     return has_no_users(u) && !is_captured(u.key.stream) &&
@@ -71,9 +74,12 @@ std::vector<pending_uses::use> pending_uses::take_finished(call_site at) {
   return finished;
 }
 
-// Inserts the stream at the front. The other streams move back by one slot, and the last one drops
-// out. Requires the lock, so that every stream in the slots has an entry. Operations read the slots
-// without the lock. This is safe: the stream is removed before the driver can reuse its handle.
+// Inserts the stream at the front of `untracked_streams`. The other streams move back by one place,
+// and the last one is removed.
+//
+// The caller holds lock_, so that every stream in the array has an entry that holds it. Operations
+// read the array without the lock. This is safe, because a stream is removed from it before the
+// driver can reuse its handle.
 void pending_uses::push_front_untracked(CUstream stream,
                                         std::span<CUstream> untracked_streams) noexcept {
   for (CUstream& untracked : untracked_streams) {
@@ -122,8 +128,8 @@ bool pending_uses::register_stream(CUstream stream, std::span<CUstream> untracke
   }();
   for (const use& u : finished) u.state->release_noexcept(stream_holder::observer);
   if (found_entry != entry::none) return found_entry == entry::holds;
-  // The lock is not held while the driver creates an event. Two threads may each add an entry for
-  // one stream, which is harmless.
+  // lock_ is not held while the driver creates an event. Therefore two threads may each add an
+  // entry for one stream, which is harmless.
   const CUevent event = make_event(stream, at);
   try {
     const std::lock_guard lock{lock_};
@@ -144,13 +150,15 @@ void pending_uses::record(CUstream stream, call_site at) {
     if (found == nullptr || found->event == nullptr) return;
     event = found->event;
   }
-  // A captured operation is not work yet, and an event recorded in a capture cannot be queried.
+  // A captured operation does not run now, so it is no use of the memory, and an event recorded in
+  // a capture cannot be queried.
   if (is_captured(stream)) return;
   const CUresult answer = driver().cuEventRecord(event, stream);
   if (answer == CUDA_SUCCESS) [[likely]] {
     return;
   }
-  // The operation is already queued, so it has succeeded. If its end cannot be marked, wait for it.
+  // The operation is already queued, so the caller must not report it as failed. Because no event
+  // could be recorded, waits for it here.
   first_failure ignored;
   const relaxed_capture_mode guard{ignored};
   if (driver().cuStreamSynchronize(stream) != CUDA_SUCCESS)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/memory/pending_uses.hpp - the streams, other than its own, that some memory was used on.
+// api/memory/pending_uses.hpp - the streams in which memory was used, apart from the stream that
+// the memory belongs to.
 #pragma once
 
 #include "api/core/first_failure.hpp"
@@ -14,11 +15,15 @@
 
 namespace weir::detail {
 
-// The list holds a reference to each stream that weir owns and queries the stream later. This costs
-// one entry, however often the stream uses the memory. Other streams may have been destroyed by
-// then, and default streams differ by thread and context. Each of their uses is marked by an event.
-// Thread safety: register_stream() and record() may be called from any thread; the other members
-// only when no thread calls these two any more.
+// A list of the uses of some memory.
+//
+// For a stream that weir owns, the list holds a reference to the stream, and done() queries it.
+// This costs one entry, however often the stream uses the memory. Other streams may be destroyed
+// before the query, and the handle of a default stream means different streams in different threads
+// and contexts. Therefore each use in such a stream records an event.
+//
+// Thread safety: register_stream() and record() may be called from any thread. The other members
+// may be called only after the last call of these two has returned.
 class pending_uses {
  public:
   pending_uses() = default;
@@ -26,40 +31,47 @@ class pending_uses {
   pending_uses& operator=(const pending_uses&) = delete;
   ~pending_uses();
 
-  // Called before the work is queued. Ensures an entry for the stream; if it throws, nothing has
-  // changed. Returns true if the entry holds the stream, so that later uses need no registration.
-  // The stream then becomes the first of `untracked_streams`, which never contain a stream that the
-  // list has released.
+  // Called before the work is queued. Adds an entry for the stream unless there is one. If it
+  // throws, nothing has changed.
+  //
+  // Returns true if the entry holds a reference to the stream, so that neither record() nor another
+  // registration is needed. The stream then becomes the first of `untracked_streams`, which callers
+  // compare before they register a use. A stream is removed from there before the list releases it.
   bool register_stream(abi::CUstream stream, std::span<abi::CUstream> untracked_streams,
                        call_site at);
-  // Called after the work was queued. Records the event of the entry. If that fails, waits for the
-  // work; throws only if that fails, too.
+  // Called after the work was queued, if register_stream() returned false. Records the event of the
+  // entry. If that fails, waits for the work. Throws only if that wait fails, too.
   void record(abi::CUstream stream, call_site at);
 
-  // Makes later work of `waiter` wait on the device for all uses so far. Continues if one wait
-  // fails.
+  // Makes work that is queued in `waiter` from now on wait for all uses so far, on the device. If
+  // one wait fails, notes the failure and continues with the other uses.
   void make_wait(abi::CUstream waiter, first_failure& failure) noexcept;
 
   // Blocks the calling thread until all uses are done.
   void sync(first_failure& failure) noexcept;
 
-  // Returns true if a held stream is in a valid capture. snapshot() must then wait: an event
-  // recorded in the capture would become part of it, and querying that event would invalidate it.
+  // Returns true if a stream that the list holds is in a valid capture. snapshot() must then not be
+  // called yet. Its event would become part of the capture, and a query of the event would
+  // invalidate the capture.
   [[nodiscard]] bool any_captured() const noexcept;
 
-  // Returns a held stream that is in a capture, valid or invalidated; null if there is none. No
-  // thread can wait for such a stream.
+  // Returns a stream that the list holds and that is in a capture, valid or invalidated; null if
+  // there is none. The host cannot wait for such a stream.
   [[nodiscard]] abi::CUstream capturing_stream() const noexcept;
 
-  // Returns true if some use is captured although `captured` is false, or the other way round.
+  // If `captured` is true, returns true if the stream of some use is in no capture. If `captured`
+  // is false, returns true if the stream of some use is in a capture. A stream to which the list
+  // holds no reference counts as in no capture.
   [[nodiscard]] bool differs_in_capture(bool captured) const noexcept;
 
-  // Calls snapshot() unless any_captured(), and returns true if it did. No capture of weir begins
-  // in between.
+  // Calls snapshot() and returns true, or returns false if any_captured() returns true. Locks
+  // lock_capture_begin(), so that no capture begins through weir between the check and the
+  // snapshot.
   [[nodiscard]] bool snapshot_unless_captured(first_failure& failure) noexcept;
 
-  // Marks the uses so far with an event in each stream and releases the streams, so that done()
-  // ignores their later work. If recording an event fails, the stream is kept and queried itself.
+  // Records an event in each stream that the list holds and releases the stream, so that done()
+  // ignores later work of the stream. If the event cannot be recorded, the list keeps the stream,
+  // and done() queries the stream itself.
   void snapshot(first_failure& failure) noexcept;
   // Called after snapshot(). Returns true if all uses are done; a failed use counts as done.
   [[nodiscard]] bool done() const noexcept;
@@ -69,19 +81,20 @@ class pending_uses {
   // context.
   struct stream_key {
     abi::CUstream stream;
-    abi::CUcontext context;     // for default streams
-    unsigned long long thread;  // for the per-thread stream
+    abi::CUcontext context;     // for default streams; else null
+    unsigned long long thread;  // for the per-thread default stream; else 0
     friend bool operator==(const stream_key&, const stream_key&) noexcept = default;
   };
   struct use {
     stream_key key;
-    stream_state* state;  // for streams that weir owns; otherwise null
-    abi::CUevent event;   // for other streams; owned by this entry
+    stream_state* state;  // reference, if weir owns the stream and no snapshot was taken
+    abi::CUevent event;   // otherwise; owned by this entry
   };
   [[nodiscard]] static stream_key key_of(abi::CUstream stream, call_site at);
   [[nodiscard]] use* find(const stream_key& key) noexcept;
-  // Removes streams that have no users and are done, so that long-lived memory keeps no more
-  // streams than are in use. The caller releases them without the lock.
+  // Removes and returns entries of streams that are idle and have no users (stream_holder::user).
+  // Otherwise memory that exists for long would keep streams alive that the program has closed. The
+  // caller holds lock_ now, and releases the streams without it.
   [[nodiscard]] std::vector<use> take_finished(call_site at);
   static void push_front_untracked(abi::CUstream stream,
                                    std::span<abi::CUstream> untracked_streams) noexcept;

@@ -13,7 +13,8 @@
 namespace weir::detail {
 namespace {
 
-// Returns true if a wait for the whole context would invalidate no capture that weir can detect.
+// Returns true if neither `stream` nor any stream that weir knows is capturing, and this thread may
+// free memory. A wait for the whole context then invalidates no capture that weir can detect.
 bool is_capture_safe(CUstream stream, call_site at) {
   if (!can_free_now()) return false;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -22,7 +23,8 @@ bool is_capture_safe(CUstream stream, call_site at) {
   return status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// Waits for all frees that are queued or deferred and returns unused memory to the system.
+// Waits for all deferred frees and for all work of the context, and returns unused memory of the
+// pool to the system.
 void reclaim_memory(memory_pool_ref pool, CUstream stream, call_site at) {
   drain_deferred();
   context_ref{context_of(stream, at)}.sync(at);

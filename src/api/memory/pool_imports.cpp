@@ -89,8 +89,8 @@ void pool_imports::release(pool_import& imported_pool, first_failure& failure) n
 
 void pool_imports::release_locked(pool_import& import, first_failure& failure) noexcept {
   if (--import.owners != 0) return;
-  // All imports are destroyed at the end, because drivers refuse it while memory of the pool is
-  // open.
+  // All imports are destroyed only now, because a driver refuses to destroy an import while memory
+  // of the pool is open.
   release_in_context(import, failure, [&] {
     for (; import.imports != 0; --import.imports) {
       failure.note(driver().cuMemPoolDestroy(import.handle), "cuMemPoolDestroy");

@@ -13,7 +13,8 @@
 namespace weir::detail {
 namespace {
 
-// Returns the list, created by the thread that needs it first.
+// Returns the list of uses in `slot`. The thread that needs it first creates it; other threads may
+// do so concurrently, and one list is kept.
 pending_uses& uses_of(pending_uses*& slot) {
   const std::atomic_ref<pending_uses*> shared{slot};
   pending_uses* uses = shared.load(std::memory_order_acquire);
@@ -60,8 +61,9 @@ bool tracked_memory::register_use(stream_ref s, call_site at) const {
   require_open(s, "weir::used_on", at);
   if (closed()) throw_closed("weir::used_on", subject::memory(address_), at);
   if (is_untracked_on(s) || is_untracked_on_default(s, at)) return false;
-  // The first slot of device memory is reserved for the stream that it belongs to. Pinned memory
-  // belongs to none and uses both slots for its streams.
+  // untracked_streams_ has two elements. For device memory, the first one is reserved for the
+  // stream that the memory belongs to. Other memory, such as pinned memory, belongs to no stream
+  // and uses both elements for streams that the list holds.
   const std::span<CUstream_st*> untracked_streams = untracked_streams_;
   return !uses_of(uses_).register_stream(
       s.get(), device_context_ != nullptr ? untracked_streams.last(1) : untracked_streams, at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/profiler/name.cpp - names of objects, used in texts and passed to profilers.
+// api/profiler/name.cpp - names of objects, used in messages and passed to profilers.
 #include <weir/profiler/name.hpp>
 
 #include "api/core/check.hpp"
@@ -22,7 +22,8 @@ namespace weir {
 namespace detail {
 namespace {
 
-// No function outside this file is called while the lock is held.
+// The names by kind and handle of the object. No function outside this file is called while the
+// lock is held.
 struct name_table {
   std::mutex guard;
   std::map<std::pair<object_kind, std::uintptr_t>, std::string> names;
@@ -48,7 +49,8 @@ void require_not_closed(subject object, const void* handle, call_site at) {
   if (handle == closed_handle<void>()) throw_closed("weir::set_name", object, at);
 }
 
-// The legacy default stream has two handles, null and CU_STREAM_LEGACY.
+// Returns the handle under which the name of a stream is stored. The legacy default stream has two
+// handles, null and CU_STREAM_LEGACY.
 CUstream canonical_handle(stream_ref stream) noexcept {
   return is_legacy(stream.get()) ? CU_STREAM_LEGACY : stream.get();
 }

@@ -16,7 +16,9 @@
 namespace weir::detail {
 namespace {
 
-// Profilers expect the tables of all modules, with all entries.
+// The function table of one module: `table` is passed to the profiler, and its entries point to
+// `filled`, where the profiler writes its functions. Profilers expect tables of all modules, with
+// all entries, although weir calls only some functions.
 template <unsigned Size>
 struct module_table {
   nvtx::function filled[Size] = {};
@@ -101,7 +103,7 @@ const profiler* load_profiler() noexcept {
   return &tool;
 }
 
-// Marks that no profiler has been searched for yet.
+// The value of the cached pointer before load_profiler() was called.
 constinit profiler not_loaded;
 
 }  // namespace

@@ -8,15 +8,17 @@
 
 namespace weir::detail::nvtx {
 
-// The environment variable names the profiler's library. Its start function receives a function
-// that returns tables, and returns nonzero if the profiler attaches.
+// The environment variable contains the path of the profiler's library. The client calls the
+// library's start function and passes a get_export_table, a function that returns the
+// callbacks_table or the version_table. The start function returns nonzero if the profiler
+// attaches.
 inline constexpr const char* library_variable = "NVTX_INJECTION64_PATH";
 inline constexpr const char* start_symbol = "InitializeInjectionNvtx2";
 using get_export_table = const void* (*)(std::uint32_t which);
 using initialize_injection = int (*)(get_export_table);
 
-// A table that a profiler fills: an array of pointers to function pointers, indexed by the numbers
-// below. Entry 0 is null.
+// A table that a profiler fills: an array of pointers to function pointers, indexed by
+// core_function or cuda_function. Entry 0 is null.
 using function = void (*)();
 using function_table = function**;
 
@@ -40,15 +42,18 @@ enum cuda_function : unsigned {
   name_event = 7
 };
 
-// The numbers of the tables that a profiler requests when it starts.
+// The numbers of the tables that a profiler requests from get_export_table(), and the version of
+// the protocol.
 inline constexpr std::uint32_t callbacks_table_number = 1;
 inline constexpr std::uint32_t version_table_number = 3;
 inline constexpr std::uint32_t version = 3;
 
+// module() returns the function table of a module and its size. Nonzero means success.
 struct callbacks_table {
   std::size_t size;
   int (*module)(unsigned which, function_table* result, unsigned* size);
 };
+// The version of the protocol. A profiler may call set_tool_version().
 struct version_table {
   std::size_t size;
   std::uint32_t version;

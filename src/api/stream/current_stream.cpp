@@ -25,11 +25,11 @@
 namespace weir {
 namespace {
 
-// A stream, with a reference to it if weir owns it.
+// The current stream of a thread for one device.
 struct slot {
   CUstream_st* stream = nullptr;
-  detail::stream_state* state = nullptr;
-  bool is_set = false;  // false: the default stream is current
+  detail::stream_state* state = nullptr;  // reference, if weir owns the stream; else null
+  bool is_set = false;                    // false: the default stream is current
 };
 
 // The slots of one thread, indexed by device ordinal. Their references are released when the thread
@@ -61,7 +61,9 @@ class thread_slots {
 
 thread_slots& slots() { return detail::thread_singleton<thread_slots>::get(); }
 
-// The setting of the environment. Read once, because threads would differ after a later change.
+// The default stream that the environment selects. `problem` is not empty if the value of the
+// environment variable is invalid. Read once, so that a later change of the environment does not
+// give threads different default streams.
 struct default_stream_setting {
   stream_ref stream = stream_ref::legacy();
   std::string problem;
@@ -76,8 +78,9 @@ default_stream_setting read_environment() {
           fmt::format("WEIR_DEFAULT_STREAM is '{}'; set it to legacy or per-thread", word)};
 }
 
-// Returns the device that the stream is or becomes current for. Throws if it is not the device of
-// the current context, unless the context may be switched.
+// Returns the device for which `stream` can be the current stream. Throws if that is not the device
+// of the current context. If `may_switch` is true, does not throw, because the caller switches the
+// context.
 weir::device device_for(stream_ref stream, const char* call, bool may_switch, call_site at) {
   detail::require_open(stream, call, at);
   if (stream.is_default()) return current_device(at);
@@ -143,8 +146,8 @@ stream_scope::stream_scope(const stream_ref* stream_or_null, stream_scope_option
 void stream_scope::enter(stream_ref stream, stream_scope_options options, call_site at) {
   const weir::device gpu = device_for(stream, "weir::stream_scope", options.switch_device, at);
   slot& current = slots().slot_for(gpu.ordinal());
-  // Everything that can fail comes before the first change. The context comes last, since it would
-  // have to be restored.
+  // All steps that can fail are made before the first change of a member. The context is pushed
+  // last, because a failure of a later step would require a pop.
   if (options.wait_on_entry) stream.wait(current_stream(gpu, at), at);
   if (options.switch_device) pushed_context_ = detail::push_current(stream.context(at).get(), at);
 
@@ -171,7 +174,7 @@ stream_scope::~stream_scope() {
     }
   }
   if (entered_state_ != nullptr) entered_state_->release_noexcept(detail::stream_holder::user);
-  // The slot exists since the constructor, so this lookup cannot fail.
+  // The constructor has created the slot, so slot_for() allocates no memory here.
   replace(slots().slot_for(device_), slot{previous_, previous_state_, previous_is_set_});
   if (pushed_context_) detail::pop_current();
 }

@@ -30,7 +30,7 @@ struct pending_failures {
   std::vector<failure> failures;
 };
 
-// Never destroyed, since host functions may run while statics are destroyed.
+// Never destroyed, because host functions may run while statics are destroyed.
 pending_failures& pending_list() {
   static never_destroyed<pending_failures> singleton;
   return *singleton;
@@ -39,7 +39,7 @@ pending_failures& pending_list() {
 // Called at exit, after which no thread calls sync(). Passes the remaining exceptions to the
 // unhandled error handler.
 void report_remaining() noexcept {
-  if (os::in_forked_child()) return;  // the parent's sync() throws them
+  if (os::in_forked_child()) return;  // they belong to the parent, whose sync() throws them
   std::vector<failure> remaining;
   {
     pending_failures& list = pending_list();
@@ -81,7 +81,7 @@ stream_identity identify(CUstream stream) noexcept {
   if (stream == CU_STREAM_PER_THREAD) return {stream, unique_thread_id()};
   if (is_legacy(stream)) {
     CUcontext current = nullptr;
-    // Null after a failure, which also works as an identity.
+    // If the call fails, `current` stays null, which is a valid identity, too.
     static_cast<void>(driver().cuCtxGetCurrent(&current));
     return {CU_STREAM_LEGACY, device_address(current)};
   }
@@ -95,8 +95,9 @@ void store_host_failure(const stream_identity& stream, std::exception_ptr except
   try {
     pending_failures& list = pending_list();
     const std::lock_guard lock{list.lock};
-    // Counted before the stream is looked up. A stream destroyed after that lookup sees the count,
-    // and waits for the lock to collect the exception.
+    // The exception is counted before identify() looks the stream up. If another thread destroys
+    // the stream after that lookup, it sees the count, waits for the lock, and takes the exception
+    // from the list.
     pending_host_failures.fetch_add(1, std::memory_order_release);
     if (is_default(stream.handle) || identify(stream.handle) == stream) {
       list.failures.push_back({stream, exception});
@@ -104,7 +105,7 @@ void store_host_failure(const stream_identity& stream, std::exception_ptr except
     }
     pending_host_failures.fetch_sub(1, std::memory_order_relaxed);
   } catch (...) {
-    // There is no memory to keep the exception.
+    // There is no memory to store the exception.
     pending_host_failures.fetch_sub(1, std::memory_order_relaxed);
   }
   call_unhandled_error_handler(std::move(exception));

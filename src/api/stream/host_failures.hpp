@@ -10,34 +10,35 @@
 
 namespace weir::detail {
 
-// Identifies the stream that a host function was added to, so that a later stream with a reused
-// handle is not mistaken for it.
+// Identifies the stream that a host function was added to. The driver may reuse the handle for
+// another stream, which has a different `owner`.
 struct stream_identity {
   abi::CUstream handle;
   unsigned long long owner;
   friend bool operator==(const stream_identity&, const stream_identity&) noexcept = default;
 };
 
-// Returns the handle and the owner. The owner is the id of a stream that weir owns. For a default
-// stream it is the thread or the current context. It is 0 for other streams.
+// Returns the handle and `owner`, a number that depends on the kind of stream. It is the stream's
+// id if weir owns the stream, unique_thread_id() for the per-thread default stream, the current
+// context for the legacy default stream, and 0 for any other stream.
 [[nodiscard]] stream_identity identify(abi::CUstream stream) noexcept;
 
 // Returns an id of the calling thread that is never reused.
 [[nodiscard]] unsigned long long unique_thread_id() noexcept;
 
-// Returns the operating system's id of the calling thread, for texts. Queried once per thread.
+// Returns the operating system's id of the calling thread, for messages. Queried once per thread.
 [[nodiscard]] int system_thread_id() noexcept;
 
-// The number of exceptions that wait for a sync(). While it is 0, as is usual, the check costs one
-// load.
+// Number of stored exceptions that no sync() has thrown yet. While it is 0, as is usual, a check
+// costs one load.
 inline constinit std::atomic<int> pending_host_failures{0};
 
-// Keeps an exception of a host function. Passes it to the unhandled error handler immediately if
-// the stream was destroyed.
+// Stores an exception of a host function until the next sync() of its stream. If the stream was
+// destroyed, passes the exception to the unhandled error handler instead.
 void store_host_failure(const stream_identity& stream, std::exception_ptr failure) noexcept;
 
-// Throws the first exception that waits for the stream. Passes the others to the unhandled error
-// handler.
+// Throws the first stored exception of the stream, if there is one. Passes its other exceptions to
+// the unhandled error handler.
 void throw_host_failures(const stream_identity& stream);
 
 inline void throw_host_failure_if_any(abi::CUstream stream) {
@@ -46,7 +47,7 @@ inline void throw_host_failure_if_any(abi::CUstream stream) {
   }
 }
 
-// Passes the waiting exceptions of a stream that can no longer be synchronized to the unhandled
+// Called when a stream is destroyed or released. Passes its stored exceptions to the unhandled
 // error handler.
 void report_host_failures(abi::CUstream stream, unsigned long long owner) noexcept;
 

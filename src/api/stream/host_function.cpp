@@ -20,8 +20,9 @@ namespace weir {
 namespace detail {
 namespace {
 
-// A cache of memory blocks for closures, most of which fit one size. A thread takes all returned
-// blocks at once and then allocates from its own list, so no lock is needed.
+// A cache of memory blocks of one size, which fits most closures. Any thread returns blocks to a
+// shared list. A thread that needs a block takes all blocks of that list into its own list and then
+// allocates from there, so no lock is needed.
 class block_pool {
  public:
   static constexpr std::size_t block_bytes = 128;
@@ -41,7 +42,9 @@ class block_pool {
 
   // May be called from any thread, also while statics are destroyed.
   static void deallocate(void* memory) noexcept {
-    // Blocks that are being returned may be miscounted once; the next allocate() resets the count.
+    // The count is approximate: allocate() takes the list and resets the count in two steps, and
+    // another thread may return a block in between. Each reset starts from 0, so errors do not add
+    // up.
     if (returned_count_.fetch_add(1, std::memory_order_relaxed) >= max_returned) {
       ::operator delete(memory);
       return;
@@ -63,20 +66,20 @@ class block_pool {
     }
   };
 
-  static inline constinit std::atomic<block*> returned_{nullptr};
+  static inline constinit std::atomic<block*> returned_{nullptr};  // the shared list
   static inline constinit std::atomic<std::size_t> returned_count_{0};
-  static inline constinit thread_local block* local_ = nullptr;
-  static inline constinit thread_local bool ended_ = false;
+  static inline constinit thread_local block* local_ = nullptr;  // the list of this thread
+  static inline constinit thread_local bool ended_ = false;      // set by the thread_exit_hook
 };
 
-// Destroys the closure on this thread.
+// Destroys the closure and frees its block, on this thread.
 void discard(host_call& call) noexcept {
   if (call.destroy != nullptr) call.destroy(call);
   call.deallocate(call);
 }
 
-// Destroys the closure on the reclaimer thread. On the driver's thread nothing may be destroyed
-// that could make a CUDA call.
+// Destroys the closure and frees its block on the reclaimer thread. Called on the driver's thread,
+// where a destructor must not make CUDA calls.
 void discard_deferred(host_call& call) noexcept {
   if (call.destroy == nullptr) {
     call.deallocate(call);
@@ -89,7 +92,8 @@ void discard_deferred(host_call& call) noexcept {
   defer_user_destructor(call);
 }
 
-// The callback that the driver runs. No exception may leave it.
+// The callback for a function that runs once. Stores an exception for the next sync() of the
+// stream, because it must not reach the driver.
 void CUDA_CB run_once(CUstream, CUresult status, void* data) {
   host_call& call = *static_cast<host_call*>(data);
   const host_function_guard mark;
@@ -101,7 +105,8 @@ void CUDA_CB run_once(CUstream, CUresult status, void* data) {
   discard_deferred(call);
 }
 
-// The callback that each launch of a graph runs. No exception may leave it.
+// The callback for a captured function, which each launch of the graph runs. Passes an exception to
+// the unhandled error handler, because it must not reach the driver.
 void CUDA_CB run_captured(void* data) {
   host_call& call = *static_cast<host_call*>(data);
   const host_function_guard mark;
@@ -112,11 +117,12 @@ void CUDA_CB run_captured(void* data) {
   }
 }
 
-// The driver calls this when no graph, executable or launch refers to the closure any more.
+// The driver calls this function when no graph, executable or launch refers to the closure any
+// more.
 void CUDA_CB destroy_captured(void* data) { discard_deferred(*static_cast<host_call*>(data)); }
 
-// Adds the call to the graph that the stream is captured into. Sets `owned` to false once the
-// caller no longer owns the block, also if it throws.
+// Adds the call to the graph that the stream is captured into. Sets `owned` to false as soon as the
+// user object owns the call. If the function throws after that, the caller must not free the call.
 void capture_host_call(CUstream stream, host_call& call, bool& owned, call_site at) {
   const stream_ref object{stream};
   const CUgraph graph = query_capture(stream, at).graph;
@@ -130,7 +136,7 @@ void capture_host_call(CUstream stream, host_call& call, bool& owned, call_site 
     answer = driver().cuLaunchHostFunc(stream, &run_captured, &call);
     if (answer == CUDA_SUCCESS) return;
   }
-  // Destroys the closure here, on the caller's thread. The block is freed with the user object,
+  // Destroys the closure on this thread. The block stays until the driver destroys the user object,
   // which refers to it.
   if (call.destroy != nullptr) call.destroy(call);
   call.destroy = nullptr;
@@ -155,8 +161,8 @@ void* allocate_host_call(std::size_t bytes, std::size_t alignment,
     *deallocate = [](host_call& call) noexcept { ::operator delete(&call); };
     return ::operator new(bytes);
   }
-  // All larger alignments use one page, so that the alignment need not be stored. No closure needs
-  // more than that.
+  // Every larger alignment is rounded up to one page, so that the alignment need not be stored for
+  // the deallocation. No closure needs more.
   constexpr std::align_val_t page{4096};
   *deallocate = [](host_call& call) noexcept { ::operator delete(&call, page); };
   return ::operator new(bytes, page);

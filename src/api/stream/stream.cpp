@@ -7,6 +7,7 @@
 
 #include "api/core/check.hpp"
 #include "api/core/sync_allowed.hpp"
+#include "api/deferred/reclaimer.hpp"
 #include "api/device/green_state.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
@@ -23,8 +24,8 @@ using detail::driver;
 
 namespace {
 
-// Memory for a stream_state, allocated before the stream is created, so that nothing can fail
-// afterwards.
+// Memory for a stream_state. It is allocated before the stream is created or adopted, so that no
+// later step can fail.
 struct state_memory_delete {
   void operator()(void* memory) const noexcept { ::operator delete(memory); }
 };
@@ -32,8 +33,8 @@ using state_memory = std::unique_ptr<void, state_memory_delete>;
 
 state_memory allocate_state() { return state_memory{::operator new(sizeof(detail::stream_state))}; }
 
-// Returns an id for a stream that weir creates. Saves a driver call; the ids start far above those
-// that a driver assigns.
+// Returns an id for a stream that weir creates, without the driver call cuStreamGetId. The ids
+// start at 2^62, far above the ids that a driver assigns.
 unsigned long long next_stream_id() noexcept {
   static constinit std::atomic<unsigned long long> last{1ull << 62};
   return last.fetch_add(1, std::memory_order_relaxed);
@@ -76,6 +77,7 @@ stream::stream(context_ref context, stream_options options, call_site at)
   }
   detail::check_priority(gpu, context.get(), options.priority, "cuStreamCreateWithPriority", at);
   state_memory memory = allocate_state();
+  detail::watch_exit_of_main_thread();
 
   const detail::make_current current{context.get(), at};
   abi::CUstream handle = nullptr;
@@ -106,7 +108,8 @@ stream stream::adopt(CUstream_st* handle, call_site at) {
   }
   state_memory memory = allocate_state();
   detail::stream_properties properties;
-  // Throws if the stream captures, before the other queries could invalidate the capture.
+  // is_blocking() comes first, because it throws if the stream is capturing. The other queries
+  // would invalidate the capture.
   properties.blocking = borrowed.is_blocking(at);
   properties.id = stream_id_of(handle, at);
   properties.priority = borrowed.priority(at);
@@ -174,8 +177,8 @@ void stream::shutdown(call_site at) {
     }
     throw;
   } catch (...) {
-    // An exception of a host function. It is rethrown; failures of the close are reported like
-    // those of the destructor.
+    // A host function has thrown the exception, which is rethrown. The destructor of `closing`
+    // destroys the stream and reports its own failure.
     const stream closing{std::move(*this)};
     throw;
   }

@@ -20,7 +20,8 @@ using detail::driver;
 constexpr const char* get_call = "cuStreamGetAttribute";
 constexpr const char* set_attribute_call = "cuStreamSetAttribute";
 
-// The names of the attributes in stream_settings, and the values that a driver accepts.
+// The texts for an attribute: its name in stream_settings, and a hint about the values that a
+// driver accepts.
 struct attribute_texts {
   abi::CUstreamAttrID attribute_id;
   const char* name;
@@ -79,13 +80,15 @@ class attribute_rollback {
  public:
   explicit attribute_rollback(stream_ref stream) noexcept : stream_{stream} {}
 
-  // remember() is called before an attribute changes, changed() afterwards.
+  // Queries and stores the value of an attribute. Called before the attribute is changed; changed()
+  // is called after that.
   void remember(abi::CUstreamAttrID attribute_id, call_site at) {
     changes_[count_] = {attribute_id, get_attribute(stream_, attribute_id, at)};
   }
   void changed() noexcept { ++count_; }
 
-  // Restores all in reverse order. Allocates no memory, since that may be what failed.
+  // Restores all changed attributes in reverse order. Allocates no memory, because a lack of memory
+  // may be the first failure.
   void restore() noexcept {
     for (int i = count_; i-- > 0;) {
       change& c = changes_[i];
@@ -205,7 +208,8 @@ void stream_attributes::set(const stream_settings& settings, call_site at) const
            &stream_attributes::set_sync_domain);
     change(abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, settings.sync_domain_map,
            &stream_attributes::set_sync_domain_map);
-    // Set last because it is never restored: a policy that was never set cannot be set back.
+    // The policy is set last, so that it need not be restored: a driver cannot restore a policy
+    // that was never set.
     change(abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, settings.sync_policy,
            &stream_attributes::set_sync_policy);
   } catch (error& first) {
@@ -222,7 +226,7 @@ void stream_attributes::set(const stream_settings& settings, call_site at) const
 void stream_attributes::copy_from(stream_ref source, call_site at) const {
   constexpr const char* call = "cuStreamCopyAttributes";
   CUstream_st* const target = detail::require_open(stream_, call, at);
-  // The copy reports nothing about the values, so the priority is queried.
+  // The copy does not report the copied priority, so the priority of the source is queried.
   const bool is_owned = detail::find_stream_properties(target).has_value();
   const int priority = is_owned ? stream_attributes{source}.priority(at) : 0;
   detail::check(driver().cuStreamCopyAttributes(target, detail::require_open(source, call, at)),

@@ -11,10 +11,12 @@
 
 namespace weir::detail {
 
-// A direct-mapped cache keyed by stream handle; a lookup costs a few instructions. Entries become
-// invalid when weir destroys a stream of its own. Code that inserts a value for another stream must
-// ensure that it stays valid. Null, a default stream, has no entry. Constant-initialized and
-// trivially destructible, so that it can be thread-local.
+// A direct-mapped cache keyed by stream handle; a lookup costs a few instructions. All entries
+// become invalid when weir destroys any stream that it owns. For a stream that other code owns, the
+// code that inserts a value must ensure that the value stays valid.
+//
+// The null handle must not be inserted. The class is constant-initialized and trivially
+// destructible, so that it can be thread-local.
 template <class Value>
 class stream_cache {
  public:
@@ -26,15 +28,16 @@ class stream_cache {
     return good ? e.value : Value{};
   }
 
-  // Like find(), but also returns entries that may be out of date because a stream was destroyed
-  // since.
+  // Like find(), but also returns a value that may be out of date, because weir has destroyed a
+  // stream since the value was inserted.
   [[nodiscard]] Value find_stale(abi::CUstream stream) const noexcept {
     const entry& e = entries_[index_of(stream)];
     return e.stream == stream ? e.value : Value{};
   }
 
-  // Clears the cache if a stream was destroyed since the last call. Call it before computing the
-  // values to insert.
+  // Clears the cache if weir has destroyed a stream since the last call. Call it before the
+  // computation of a value that is inserted, so that a stream destroyed meanwhile makes the value
+  // invalid.
   void invalidate_stale() noexcept {
     const std::uint32_t destroyed = streams_destroyed.load(std::memory_order_acquire);
     if (seen_destroyed_ == destroyed) return;

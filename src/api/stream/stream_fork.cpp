@@ -24,8 +24,8 @@ namespace {
 constexpr const char* fork_call = "weir::stream_fork";
 constexpr const char* join_call = "weir::stream_fork::join";
 
-// Returns the id of the capture that the stream takes part in; 0 for none. Throws for an
-// invalidated capture, which has no id.
+// Returns the id of the capture that the stream takes part in; 0 if there is none. Throws if the
+// capture is invalidated, because it has no id.
 abi::cuuint64_t capture_id_of(stream_ref stream, call_site at) {
   constexpr const char* call = "cuStreamGetCaptureInfo";
   detail::stream_capture_info info;
@@ -89,7 +89,8 @@ stream_fork::stream_fork(stream_ref origin, std::span<const stream_ref> branches
   fork(at);
 }
 
-// A stream whose wait fails here has no work of the fork yet, so no join has to wait for it.
+// If a wait fails, the exception leaves the remaining streams without a dependency on the origin.
+// No work of the fork was queued in them yet, so they need no join.
 void stream_fork::fork(call_site at) {
   const abi::cuuint64_t capture = capture_id_of(origin(), at);
   for (const stream_ref branch : std::span{streams_}.subspan(1)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/stream/stream_pool_state.cpp - chooses the stream of a pool that is leased next.
+// api/stream/stream_pool_state.cpp - chooses the stream of a pool to lease next.
 #include "api/stream/stream_pool_state.hpp"
 
 #include "api/capture/relaxed_capture_guard.hpp"
@@ -23,7 +23,8 @@ namespace {
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// The stream must not be capturing. Other streams may be.
+// Returns true if all work of the stream is done. The stream must not be capturing; other streams
+// may be.
 [[nodiscard]] bool is_done(CUstream stream, call_site at) {
   const relaxed_capture_mode allowed{at};
   return stream_ref{stream}.done(at);
@@ -53,7 +54,8 @@ stream_pool_role::stream_pool_role(const stream_role& role)
   for (stream_pool_slot& slot : slots()) slot.role = this;
 }
 
-// Searches all slots: there are few, so this costs less than a list that threads would contend for.
+// Searches all slots. A role has few of them, so this costs less than a list for which threads
+// would contend.
 stream_pool_slot* stream_pool_role::least_recently_returned(
     const slot_set& excluded) const noexcept {
   stream_pool_slot* found = nullptr;
@@ -79,8 +81,9 @@ bool stream_pool_role::reserve() noexcept {
   return false;
 }
 
-// A search slot by slot may miss a free stream while other threads return and lease streams. A
-// reservation guarantees that a free stream exists, so the thread searches again.
+// A thread reserves a stream before it searches for one. The search may miss a free stream while
+// other threads return and lease streams. Because of the reservation a free stream exists, unless
+// the rest are capturing, and the thread searches again.
 stream_pool_slot* stream_pool_role::acquire(weir::device gpu, std::atomic<std::uint64_t>& clock,
                                             call_site at) {
   if (!reserve()) return nullptr;
@@ -102,9 +105,12 @@ void stream_pool_role::return_slot(stream_pool_slot& slot,
   reserved_.fetch_sub(1);
 }
 
-// A stream is leased, idle, in a capture, or briefly held by a thread that examines it. Each such
-// thread has a reservation for the stream that it will get. So one is left if the reservations,
-// including the caller's, and the streams in captures do not exceed the limit.
+// Called by a thread that has a reservation and has found no free slot. `captured` are the slots
+// whose streams it has found capturing.
+//
+// Each leased stream and each thread that searches has one reservation. Idle streams that are
+// capturing have none. If the sum of both numbers does not exceed the limit, a slot is left for the
+// caller.
 bool stream_pool_role::may_have_free_slot(const slot_set& captured) const noexcept {
   unsigned waiting = 0;
   for (const stream_pool_slot& slot : slots()) {
@@ -115,7 +121,7 @@ bool stream_pool_role::may_have_free_slot(const slot_set& captured) const noexce
 
 stream_pool_slot* stream_pool_role::pick(weir::device gpu, std::atomic<std::uint64_t>& clock,
                                          call_site at) {
-  slot_set captured;  // streams that this call has found in captures and need not query again
+  slot_set captured;  // slots whose streams this call has found capturing
   for (;;) {
     stream_pool_slot* const slot = least_recently_returned(captured);
     if (slot == nullptr) {
@@ -139,7 +145,8 @@ stream_pool_slot* stream_pool_role::pick(weir::device gpu, std::atomic<std::uint
       throw;
     }
     captured.set(index_of(*slot));
-    // Moves the stream to the end of the order, so that other threads find it last.
+    // Makes the capturing stream the most recently returned one, so that other threads examine it
+    // last.
     slot->returned_at.store(clock.fetch_add(1, std::memory_order_relaxed) + 1,
                             std::memory_order_relaxed);
     slot->state.store(slot_state::idle);
@@ -181,8 +188,8 @@ CUstream stream_pool_role::next(weir::device gpu, call_site at) {
       stream_pool_slot& slot = slots_[next_index_.fetch_add(1, std::memory_order_relaxed) % limit_];
       if (const CUstream stream = stream_of(slot, gpu, creation_in_progress, at)) return stream;
     }
-    // Other threads advance the index as well, so these slots may all have held streams in
-    // captures.
+    // Other threads advance the index concurrently, so the loop above may have skipped slots. This
+    // loop examines every slot.
     for (stream_pool_slot& slot : slots()) {
       if (const CUstream stream = stream_of(slot, gpu, creation_in_progress, at)) return stream;
     }
@@ -252,8 +259,8 @@ stream_pool_role& stream_pool_state::role(std::string_view name, const char* cal
               fmt::format("the pool has no role '{}'; use one of {}", name, names), at);
 }
 
-// Either this call sees that the pool is closed, or the closing thread sees that the stream is
-// idle.
+// If close() runs concurrently, either this function sees closed_ and destroys the stream, or
+// close() sees that the slot is idle and destroys it.
 void stream_pool_state::return_slot(stream_pool_slot& slot) noexcept {
   slot.role->return_slot(slot, clock_);
   if (closed_.load()) close();

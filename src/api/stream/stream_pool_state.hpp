@@ -22,24 +22,25 @@
 namespace weir::detail {
 
 enum class slot_state : std::uint8_t {
-  empty,     // has no stream
+  empty,     // no stream was created
   creating,  // a thread is creating the stream
-  idle,      // not leased
+  idle,      // has a stream that is not leased
   leased,
 };
 
 class stream_pool_role;
 
-// The maximum number of streams of a role, and a set of slots by index.
+// The maximum number of streams of a role. A role is a named group of streams with common options.
 inline constexpr unsigned max_streams_per_role = 1024;
+// A set of slots of a role, by index.
 using slot_set = std::bitset<max_streams_per_role>;
 
-// The slot of one stream. The thread that changes the state from idle or empty owns the slot
-// exclusively.
+// The place for one stream of a role. The thread that changes the state from idle or empty to
+// another one has exclusive access to the slot.
 struct stream_pool_slot {
-  stream_pool_role* role = nullptr;  // the role that the slot belongs to
+  stream_pool_role* role = nullptr;  // set by the role's constructor
   std::atomic<slot_state> state{slot_state::empty};
-  std::atomic<std::uint64_t> returned_at{0};   // by the pool's clock
+  std::atomic<std::uint64_t> returned_at{0};   // value of the pool's clock at the last return
   std::atomic<abi::CUstream> handle{nullptr};  // null until the stream exists
   std::optional<stream> owner;
 };
@@ -51,21 +52,24 @@ class stream_pool_role {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  // Leases a stream to one holder; returns null if there is none. Throws failures of the driver,
-  // with the pool unchanged.
+  // Leases a stream to the caller. Returns null if all streams are leased or capturing. Throws
+  // failures of the driver; the pool is then unchanged.
   [[nodiscard]] stream_pool_slot* acquire(weir::device gpu, std::atomic<std::uint64_t>& clock,
                                           call_site at);
+  // Ends the lease of a slot from acquire().
   void return_slot(stream_pool_slot& slot, std::atomic<std::uint64_t>& clock) noexcept;
-  // Returns the next stream in round-robin order; null if all streams were left in captures.
+  // Returns the next stream in round-robin order, without a lease. Returns null if all streams are
+  // capturing.
   [[nodiscard]] abi::CUstream next(weir::device gpu, call_site at);
-  // Creates a stream in an empty slot and sets its state to `initial_state`. Returns null if the
-  // limit is reached.
+  // Creates a stream in an empty slot and sets the state of the slot to `initial_state`. Returns
+  // null if no slot is empty.
   [[nodiscard]] stream_pool_slot* make(weir::device gpu, slot_state initial_state, call_site at);
 
   [[nodiscard]] stream_pool::counts count() const noexcept;
   // Destroys the streams that are not leased.
   void empty() noexcept;
   [[nodiscard]] std::string to_text() const;
+  // Returns the text for an error: why acquire() returned null.
   [[nodiscard]] std::string exhausted_reason() const;
 
  private:
@@ -76,12 +80,17 @@ class stream_pool_role {
     return static_cast<std::size_t>(&slot - slots_.get());
   }
   [[nodiscard]] stream_pool_slot* least_recently_returned(const slot_set& excluded) const noexcept;
+  // Returns true if a slot may be free that a search of acquire() has missed, so that it must
+  // search again. `captured` are the slots whose streams the search has found capturing.
   [[nodiscard]] bool may_have_free_slot(const slot_set& captured) const noexcept;
+  // Reserves one stream for the caller. Returns false if all streams are reserved.
   [[nodiscard]] bool reserve() noexcept;
+  // Implements acquire() for a caller that has a reservation.
   [[nodiscard]] stream_pool_slot* pick(weir::device gpu, std::atomic<std::uint64_t>& clock,
                                        call_site at);
-  // Returns the slot's stream and creates it if there is none. Returns null if the stream captures
-  // or another thread is creating it.
+  // Returns the slot's stream. If the slot has none, returns a stream created in any empty slot.
+  // Returns null if the stream is capturing. If no slot is empty, returns null and sets
+  // `is_being_created`, because another thread is creating the stream of this slot.
   [[nodiscard]] abi::CUstream stream_of(stream_pool_slot& slot, weir::device gpu,
                                         bool& is_being_created, call_site at);
 
@@ -91,23 +100,26 @@ class stream_pool_role {
   unsigned limit_;
   std::unique_ptr<stream_pool_slot[]> slots_;
   std::atomic<unsigned> next_index_{0};
-  // Streams that are leased or promised to a thread that searches for one.
+  // Number of reserved streams: those that are leased, plus one for each thread inside acquire().
   std::atomic<unsigned> reserved_{0};
 };
 
-// Shared by the pool and each lease, with a reference count.
+// The streams of all roles of a pool. The pool and each lease hold a reference.
 class stream_pool_state {
  public:
   stream_pool_state(weir::device gpu, std::span<const stream_role> roles, call_site at);
 
   [[nodiscard]] weir::device device() const noexcept { return device_; }
+  // Returns the role with this name, or the first role if the name is empty. Throws if there is
+  // none.
   [[nodiscard]] stream_pool_role& role(std::string_view name, const char* call, call_site at);
 
   [[nodiscard]] stream_pool_slot* acquire(stream_pool_role& role_state, call_site at) {
     return role_state.acquire(device_, clock_, at);
   }
   void return_slot(stream_pool_slot& slot) noexcept;
-  // Ends leasing. Streams that are returned later are destroyed.
+  // Called when the pool is destroyed. Destroys the streams that are not leased. A leased stream is
+  // destroyed when its lease ends.
   void close() noexcept;
 
   void add_ref() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
@@ -116,9 +128,9 @@ class stream_pool_state {
  private:
   weir::device device_;
   std::vector<std::unique_ptr<stream_pool_role>> roles_;
-  std::atomic<std::uint64_t> clock_{0};
-  std::atomic<std::uint32_t> holders_{1};
-  std::atomic<bool> closed_{false};
+  std::atomic<std::uint64_t> clock_{0};    // number of returns so far, to find the oldest one
+  std::atomic<std::uint32_t> holders_{1};  // number of references
+  std::atomic<bool> closed_{false};        // set by close()
 };
 
 }  // namespace weir::detail

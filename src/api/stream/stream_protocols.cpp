@@ -11,8 +11,8 @@
 namespace weir {
 namespace {
 
-// Returns what is wrong with an answer that is not a pair; null for a value outside the
-// enumeration.
+// Returns the text of the error for `answer`. Returns an empty text for a pair, which is no error,
+// and null for a value outside the enumeration.
 const char* protocol_error_text(protocol_answer answer) noexcept {
   switch (answer) {
     case protocol_answer::pair: return "";
@@ -52,7 +52,8 @@ stream_ref open_stream(unsigned long long bits, const char* call, call_site at) 
   return s;
 }
 
-// Returns the bits that a stream is exported with. Never 0, which could mean either default stream.
+// Returns the handle of a stream as a number for other libraries. Never returns 0, which could mean
+// the legacy or the per-thread default stream.
 unsigned long long exported_handle(stream_ref s, const char* call, call_site at) {
   if (s.get() == detail::closed_handle<CUstream_st>()) detail::throw_closed(call, s, at);
   return reinterpret_cast<std::uintptr_t>(detail::is_legacy(s.get()) ? abi::CU_STREAM_LEGACY

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/stream/stream_protocols_c.cpp - the C functions for language bindings: they call the C++
+// api/stream/stream_protocols_c.cpp - the C functions for language bindings. They call the C++
 // functions and return error numbers.
 #include <weir/interop/stream_protocols.h>
 #include <weir/interop/stream_protocols.hpp>
@@ -23,8 +23,8 @@ static_assert(WEIR_WRONG_TYPE == static_cast<int>(errc::wrong_type));
 static_assert(WEIR_PROTOCOL_PAIR == static_cast<int>(protocol_answer::pair));
 static_assert(WEIR_PROTOCOL_NOT_INTEGERS == static_cast<int>(protocol_answer::not_integers));
 
-// Allocated on the heap, since a library that a running program loads has little static
-// thread-local storage.
+// The text of weir_last_error(), one object per thread. thread_singleton allocates it on the heap,
+// because a library that is loaded by a running program has little static thread-local storage.
 struct last_error_message {
   std::string text;
 };
@@ -33,7 +33,7 @@ int set_last_error(errc code, std::string_view text) noexcept {
   try {
     detail::thread_singleton<last_error_message>::get().text = text;
   } catch (const std::bad_alloc&) {
-    // Returns the number alone if there is no memory for the text.
+    // Without memory for the text, only the number is returned.
   }
   return static_cast<int>(code);
 }
@@ -72,7 +72,8 @@ std::optional<long long> number_at(const long long* number) noexcept {
   return number != nullptr ? std::optional{*number} : std::nullopt;
 }
 
-// Stores the imported stream. Without one, the consumer needs no ordering.
+// Stores the imported stream and sets *needs_ordering to 1. If there is none, sets *needs_ordering
+// to 0.
 void assign(std::optional<stream_ref> imported, weir_stream* stream, int* needs_ordering) noexcept {
   *needs_ordering = imported ? 1 : 0;
   if (imported) *stream = imported->get();
@@ -83,7 +84,8 @@ void assign(std::optional<stream_ref> imported, weir_stream* stream, int* needs_
 
 using weir::call_site;
 
-// Exports the functions. The header cannot, since it is plain C for any compiler.
+// Exports the functions from the library. The header contains no visibility attributes, because it
+// is plain C for any compiler.
 #pragma GCC visibility push(default)
 
 extern "C" {

@@ -25,8 +25,9 @@ using detail::require_open;
 
 namespace {
 
-// A wait that would order two captures invalidates both: that of the waiter and that of the awaited
-// stream or event.
+// Throws if a wait failed with `answer`. A wait that would order two captures has invalidated both.
+// check() stores the call in the record of the waiter's capture, so the capture of the awaited
+// stream or event is handled here.
 void check_wait(abi::CUresult answer, stream_ref waiter, detail::subject awaited, call_site at) {
   constexpr const char* call = "cuStreamWaitEvent";
   if (answer == abi::CUDA_ERROR_STREAM_CAPTURE_MERGE && detail::any_capture_active()) {
@@ -127,8 +128,9 @@ void stream_ref::sync(call_site at) const {
 }
 
 bool stream_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
-  // Waits for an event, since another thread may keep adding work to the stream. Unlike a wait for
-  // a completion this starts no thread, and leaves no pending point after a timeout.
+  // Polls an event instead of the stream, because another thread may add work to the stream all the
+  // time. Unlike a wait for a completion, this starts no thread and leaves no pending completion
+  // after a timeout.
   CUstream_st* const stream = require_open(*this, "cuEventRecord", at);
   detail::require_sync_allowed("weir::stream::sync_for", at);
   const detail::relaxed_capture_guard guard{*this, "weir::stream::sync_for", at};

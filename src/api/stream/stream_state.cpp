@@ -17,8 +17,9 @@
 namespace weir::detail {
 namespace {
 
-// A small hash table with a lock per bucket, so that threads with different streams rarely contend.
-// Constant-initialized and never destroyed, since streams may be static objects.
+// A bucket of a hash table with 256 buckets. Each bucket has a lock, so that threads with different
+// streams rarely contend. The table is constant-initialized and never destroyed, because the
+// program may have static stream objects.
 struct bucket {
   std::mutex lock;
   stream_state* first = nullptr;
@@ -27,8 +28,8 @@ struct bucket {
 constinit std::array<bucket, 256> buckets;
 
 bucket& bucket_of(CUstream handle) noexcept {
-  // Handles are addresses or numbers with a pattern; the multiplication spreads them over the upper
-  // bits.
+  // Handles are addresses or consecutive numbers. The multiplication makes the upper bits, which
+  // select the bucket, depend on all bits.
   const std::uint64_t mixed =
       static_cast<std::uint64_t>(device_address(handle)) * 0x9e37'79b9'7f4a'7c15u;
   return buckets[mixed >> 56];
@@ -56,7 +57,7 @@ stream_state* stream_state::find_in(stream_state* first, CUstream stream) noexce
 }
 
 bool stream_state::acquire_if_alive() noexcept {
-  // A count of 0 never increases: the stream is being destroyed.
+  // If the count is 0, another thread is destroying the stream, so the count must not increase.
   std::uint32_t now = holders_.load(std::memory_order_relaxed);
   while (now != 0) {
     if (holders_.compare_exchange_weak(now, now + 1, std::memory_order_relaxed)) return true;
@@ -128,9 +129,11 @@ errc stream_state::release(stream_holder holder, bool destroy_now) noexcept {
   if (os::in_forked_child()) return errc::success;  // the stream belongs to the parent
   if (holder == stream_holder::user) users_.fetch_sub(1, std::memory_order_release);
   if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
-  // Unregistered before it is destroyed, since the driver may reuse the handle immediately.
+  // The stream is unregistered before it is destroyed, because the driver may reuse the handle
+  // immediately.
   unlink();
-  // Destroying a stream would silently end a capture that began in it.
+  // A capturing stream is not destroyed now, because its destruction would silently end a capture
+  // that began in it.
   if (destroy_now && !is_captured(handle)) return destroy();
   defer([this] {
     const CUstream stream = handle;

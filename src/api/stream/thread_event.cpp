@@ -17,7 +17,8 @@ thread_local constinit stream_cache<CUevent> thread_events;
 
 namespace {
 
-// Keyed by the id of the context, which is never reused, unlike its handle.
+// An event of this thread for one context. The context is identified by its id, which is never
+// reused, unlike its handle.
 struct owned_event {
   unsigned long long context_id;
   CUevent event;
@@ -54,9 +55,10 @@ class thread_event_cache {
   std::vector<owned_event> events_;
 };
 
-// Returns true if the stream stays in its context as long as the cache holds the entry. True for
-// streams of weir, whose destruction is noticed, and for streams of a primary context, which never
-// ends. Default streams change their context.
+// Returns true if a cache entry for the stream cannot become wrong unnoticed. weir notices the
+// destruction of streams that it owns. The context of other streams is constant while it exists,
+// which is certain for a primary context. The context of a default stream changes with the current
+// context.
 bool is_cacheable(CUstream stream, CUcontext context, call_site at) {
   if (is_default(stream)) return false;
   return find_stream_properties(stream) || context_info_of(context, at).is_primary;
@@ -81,8 +83,8 @@ CUevent record_thread_event(CUstream stream, call_site at) {
 
 CUevent finish_thread_event_record(CUstream stream, CUevent event, CUresult answer, call_site at) {
   if (answer == CUDA_ERROR_INVALID_HANDLE) [[unlikely]] {
-    // The cached stream with this handle was destroyed. The stream that has the handle now belongs
-    // to another context.
+    // The cache entry belongs to an earlier stream with this handle, which other code has
+    // destroyed. The stream that has the handle now belongs to another context.
     thread_events.erase(stream);
     const CUevent found = find_thread_event(stream, at);
     if (found != event) {

@@ -21,7 +21,8 @@ namespace {
 using detail::check;
 using detail::driver;
 
-// Imports the semaphore through a duplicate of the descriptor.
+// Imports the semaphore from `duplicate`. On success the driver owns the descriptor, and the caller
+// must call release_to_driver().
 abi::CUexternalSemaphore import_semaphore(device gpu, semaphore_kind kind,
                                           detail::duplicated_descriptor& duplicate, call_site at) {
   constexpr const char* call = "cuImportExternalSemaphore";

@@ -33,7 +33,7 @@ semaphore_page* map_page(int fd) noexcept {
   return mapped == MAP_FAILED ? nullptr : static_cast<semaphore_page*>(mapped);
 }
 
-// Closes a descriptor unless it is released.
+// Owns a file descriptor and closes it, unless release() was called.
 class unique_descriptor {
  public:
   explicit unique_descriptor(int fd) noexcept : fd_{fd} {}
@@ -59,8 +59,8 @@ shared_semaphore::shared_semaphore(semaphore_kind kind, unsigned long long value
   }
   unique_descriptor descriptor{memfd_create("weir-semaphore", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (descriptor.get() < 0) throw_system_error("memfd_create", at);
-  // Sealed, so that no process that shares the file can shrink it, which would make every access a
-  // SIGBUS.
+  // The file is sealed, so that no process that shares it can shrink it. If the file were shrunk,
+  // an access to the memory would raise SIGBUS.
   if (ftruncate(descriptor.get(), semaphore_page::bytes) != 0 ||
       fcntl(descriptor.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     throw_system_error("ftruncate", at);
@@ -79,8 +79,8 @@ shared_semaphore shared_semaphore::adopt(int fd, call_site at) {
   if (fstat(fd, &status) != 0) throw_system_error("fstat", at);
   const bool large =
       S_ISREG(status.st_mode) && status.st_size >= static_cast<off_t>(semaphore_page::bytes);
-  // Without the seal another process could still shrink the file. The result is -1 for files that
-  // cannot be sealed.
+  // A file without the seal is refused, because another process could shrink it. F_GET_SEALS
+  // returns -1 for a file that cannot be sealed.
   const int seals = fcntl(fd, F_GET_SEALS);
   const bool cannot_shrink = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
   semaphore_page* const page = large && cannot_shrink ? map_page(fd) : nullptr;

@@ -17,7 +17,8 @@ using step_params = abi::CUstreamBatchMemOpParams;
 
 namespace {
 
-// Describes an operation on a word. `operation` is the member of step_params for its type.
+// Returns the driver's description of a wait or write of a word. `operation` is the member of the
+// union step_params for operations of this type.
 template <class T>
 step_params word_step(step_params::wait_value step_params::*operation,
                       abi::CUstreamBatchMemOpType type, wait_word_ref<T> word, T value,
@@ -141,7 +142,8 @@ void value_batch::submit(stream_ref stream, call_site at) const {
     if (owner == nullptr || owner->is_untracked_on(stream)) continue;
     to_record |= owner->register_use(stream, at);
   }
-  // The driver only reads the operations, but its parameter is not const.
+  // const_cast is safe, because the driver only reads the operations, although its parameter is not
+  // const.
   auto* const operations =
       const_cast<step_params*>(reinterpret_cast<const step_params*>(steps_.data()));
   const abi::CUresult answer =

@@ -22,7 +22,8 @@ using namespace abi;
 
 namespace {
 
-// The word that a step accesses, and how. 0 bytes if the step accesses none.
+// The word that a step accesses. `bytes` is its size, or 0 for a step that accesses none. `waits`
+// is false for a write. `flags` are the flags of the driver.
 struct word_access {
   CUdeviceptr address = 0;
   unsigned bytes = 0;
@@ -44,7 +45,8 @@ word_access access_of(const CUstreamBatchMemOpParams& step) noexcept {
   }
 }
 
-// Each of these functions checks a step for one kind of fault. Returns the reason or null.
+// The functions whose names end in _reason() each check a step for one kind of fault. They return
+// the reason, or null if the step has no such fault.
 
 const char* malformed_reason(const CUstreamBatchMemOpParams& step) noexcept {
   const word_access use = access_of(step);
@@ -82,7 +84,8 @@ struct memory_properties {
   std::size_t bytes = 0;
 };
 
-// Harmless to captures.
+// Returns the properties of the memory at an address; nullopt if the query fails. The query affects
+// no capture.
 std::optional<memory_properties> memory_at(CUdeviceptr address) noexcept {
   memory_properties result;
   CUpointer_attribute attributes[] = {
@@ -135,8 +138,9 @@ struct fault {
   const char* reason;
 };
 
-// The driver only reports that it has refused a batch. The checks run in the order of their
-// certainty.
+// Searches the steps of a refused batch for the step at fault, because the driver does not report
+// it. Callers call check_each() first for faults that are certain; the first fault that is found is
+// kept.
 class fault_search {
  public:
   explicit fault_search(value_steps steps) noexcept : steps_{steps} {}
@@ -155,7 +159,8 @@ class fault_search {
   std::optional<fault> found_;
 };
 
-// If the device cannot be queried, returns that everything is supported, so that no step is blamed.
+// Returns the operations on words that the device supports. If the device cannot be queried,
+// returns that it supports all, so that no step is reported as the fault.
 template <class Owner>
 wait_word_features support_of(Owner owner, call_site at) noexcept {
   try {

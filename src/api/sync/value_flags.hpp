@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/sync/value_flags.hpp - the condition of a wait for a word, as flags of the driver.
+// api/sync/value_flags.hpp - converts the condition of a wait for a word in memory to flags of the
+// driver.
 #pragma once
 
 #include "driver/abi.hpp"

@@ -10,7 +10,8 @@
 namespace weir {
 namespace {
 
-// An operation on a word: the driver's function, and the step of a batch that does the same.
+// A wait or write of a word: the driver's function, and the type of the batch step for that
+// operation, which the error messages use.
 template <class Value>
 struct word_operation {
   const char* call;

@@ -23,8 +23,8 @@ namespace weir {
 namespace detail {
 namespace {
 
-// A cache line of pinned memory for one word, and the streams that use it. Slots are reused, never
-// freed.
+// A cache line of pinned memory for one wait word, with the tracking of the streams that use it.
+// Slots are reused and never freed.
 class wait_word_slot final : public tracked_memory {
  public:
   static constexpr std::size_t bytes = 64;
@@ -33,19 +33,21 @@ class wait_word_slot final : public tracked_memory {
     address_ = address;
     bytes_ = bytes;
   }
+  // Returns the list of uses, which the slot then no longer has. Null if there is none.
   [[nodiscard]] std::unique_ptr<pending_uses> take_uses() noexcept {
     untracked_streams_[0] = untracked_streams_[1] = closed_handle<CUstream_st>();
     return std::unique_ptr<pending_uses>{std::exchange(uses_, nullptr)};
   }
 
-  // Records the device whose context the page belongs to. A reset of that context destroys the
-  // page.
+  // Stores the device whose primary context owns the page of this slot. A reset of that context
+  // destroys the page.
   void set_device(device_record& device) noexcept {
     device_ = &device;
     resets_ = device.resets.load(std::memory_order_acquire);
   }
-  // Returns true if a reset of the context has destroyed the page. Checks for an unnoticed reset,
-  // since words of an existing page need no driver call that would report it.
+  // Returns true if a reset of the context has destroyed the page. Asks the driver whether the
+  // context was reset, because the allocation of a word makes no other driver call that would
+  // report a reset.
   [[nodiscard]] bool is_invalid() const noexcept {
     const auto reset_since = [this] {
       return device_->resets.load(std::memory_order_acquire) != resets_;
@@ -55,7 +57,7 @@ class wait_word_slot final : public tracked_memory {
     return reset_since();
   }
 
-  wait_word_slot* next = nullptr;  // in the list of free slots
+  wait_word_slot* next = nullptr;  // next free slot, while this slot is free
 
  private:
   device_record* device_ = nullptr;
@@ -64,7 +66,8 @@ class wait_word_slot final : public tracked_memory {
 
 constexpr std::size_t slots_per_page = 256;
 
-// Never destroyed, since words may be destroyed while statics are.
+// The pages of wait words, and the list of free slots. Never destroyed, because words may be
+// destroyed while statics are destroyed.
 class wait_word_pages {
  public:
   static wait_word_pages& instance() noexcept {
@@ -74,8 +77,8 @@ class wait_word_pages {
 
   wait_word_slot& allocate(device gpu, call_site at) {
     const std::lock_guard lock{lock_};
-    // Slots of a destroyed page are leaked, since words that were created there may still refer to
-    // them.
+    // Free slots of a destroyed page are removed from the list and leaked, because words may still
+    // use other slots of the page.
     while (free_ != nullptr && free_->is_invalid()) free_ = free_->next;
     if (free_ == nullptr) add_page(gpu, at);
     return *std::exchange(free_, free_->next);
@@ -87,7 +90,8 @@ class wait_word_pages {
   }
 
  private:
-  // Requires the lock, since another thread that finds no free slot would create a page as well.
+  // Allocates a page and adds its slots to the list of free slots. The caller holds lock_, so that
+  // other threads do not allocate a page, too.
   void add_page(device gpu, call_site at) {
     std::unique_ptr<wait_word_slot[]> slots{new wait_word_slot[slots_per_page]};
     void* page = nullptr;

@@ -4,9 +4,9 @@
 
 namespace weir::detail {
 
-// A callback that a thread of the engine calls once when a point is reached. `reached` has to
-// return quickly, because the engine's thread waits for it. The object must exist until then, or
-// until it is cancelled.
+// A callback that a thread of the engine calls once when a point in a stream's work is reached.
+// `reached` has to return quickly, because the engine's thread waits for it. The object must exist
+// until the call, or until the notification is cancelled.
 struct engine_callback {
   void (*reached)(engine_callback& self) noexcept = nullptr;
 };

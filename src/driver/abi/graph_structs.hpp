@@ -11,8 +11,8 @@
 
 namespace weir::abi {
 
-// The parameters of each kind of node. The numbered structures are members of CUgraphNodeParams.
-// The others are for the functions of one kind of node (cuGraphAddKernelNode_v2, ...).
+// The parameters of each kind of node. If a kind has two structures, one is a member of
+// CUgraphNodeParams, and the other is for the functions of that kind (cuGraphAddMemsetNode, ...).
 
 struct CUDA_KERNEL_NODE_PARAMS {
   CUfunction func;

@@ -78,7 +78,8 @@ struct CUDA_ARRAY3D_DESCRIPTOR {
   unsigned NumChannels, Flags;
 };
 
-// A location. `id` is a device ordinal or a NUMA node; the other types ignore it.
+// A location. `id` is a device ordinal if `type` is a device, and the number of a NUMA node if
+// `type` is a NUMA node. It has no meaning for other types.
 struct CUmemLocation {
   CUmemLocationType type;
   int id;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/engine/biased_lock.cpp - assigns and revokes the
-// bias.
+// embedded/engine/biased_lock.cpp - assigns and revokes the bias.
 #include "embedded/engine/biased_lock.hpp"
 
 #include <linux/membarrier.h>
@@ -40,8 +39,8 @@ class biased_lock::thread_records {
     if (current != nullptr) return current;
     thread_record* const record = acquire_record();
     if (record == nullptr) return nullptr;
-    // As in thread_state.cpp: the destructor of such a key runs after thread_local objects are
-    // destroyed, and again if one of them used this function.
+    // As in thread_state.cpp: the destructor of a pthread key runs after thread_local objects are
+    // destroyed. It runs again if another destructor has used this function since.
     static const key exit_key;
     if (!exit_key.is_created || pthread_setspecific(exit_key.value, record) != 0) {
       recycle_record(*record);
@@ -114,7 +113,6 @@ biased_lock::slot* biased_lock::enter_slow() noexcept {
   return own_slot;
 }
 
-// Called with the spin lock held, on which other threads wait.
 void biased_lock::revoke_bias(thread_record& owner) noexcept {
   bias_owner_.store(nullptr, std::memory_order_relaxed);
   membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);

@@ -10,16 +10,18 @@
 
 namespace weir::embedded::engine {
 
-// Guards sections of a few nanoseconds that one thread enters nearly always: the first thread that
-// enters gets the bias. It enters with two plain stores, without an atomic exchange or a fence.
-// Another thread first revokes the bias, with a barrier in all threads of the process (membarrier,
-// a system call). From then on it is a spin lock.
+// Guards sections of a few nanoseconds that one thread enters nearly always. The first thread that
+// enters gets the bias: from then on it enters with two plain stores, without an atomic exchange or
+// a fence. Another thread first revokes the bias, with a barrier in all threads of the process
+// (membarrier, a system call). From then on the lock is a spin lock.
 //
-// After each reset_bias() the bias can be given a few more times, so that a stream that is handed
-// to another thread becomes biased to that one. Without the system call it is always a spin lock.
+// The bias can be given three times after each reset_bias(). So if a stream is handed to another
+// thread, its lock becomes biased to that thread. On a system without membarrier the lock is always
+// a spin lock.
 //
 // Thread safety: all members may be called from any thread.
 class biased_lock {
+  // Points to the lock whose biased section a thread is in; null if the slot is free.
   using slot = std::atomic<const biased_lock*>;
 
  public:
@@ -48,11 +50,13 @@ class biased_lock {
     slot* biased_slot_;  // null: entered with the spin lock
   };
 
-  // Call when the guarded object is reused: the threads that had the bias may have exited.
+  // Allows the bias to be given again. Call it when the guarded object is reused, because the
+  // threads that had the bias may have exited.
   void reset_bias() noexcept { biases_left_.store(max_biases, std::memory_order_relaxed); }
 
  private:
-  // The biased sections that a thread is in. Reused by another thread when its thread exits.
+  // The biased sections that a thread is in. When the thread exits, another thread may reuse the
+  // record.
   struct alignas(64) thread_record {
     std::array<slot, 2> sections{};  // changed by its thread only
     thread_record* next = nullptr;   // link of the records without a thread
@@ -70,15 +74,17 @@ class biased_lock {
     return nullptr;
   }
 
-  // Returns null if the bias is not the calling thread's.
+  // Enters the lock if the calling thread has its bias and a free slot. Returns the slot used.
+  // Returns null, without entering, in all other cases.
   [[nodiscard]] slot* enter_biased() noexcept {
     thread_record* const self = thread_record::of_this_thread;
     if (self == nullptr || bias_owner_.load(std::memory_order_relaxed) != self) return nullptr;
     slot* const own_slot = free_slot(*self);
     if (own_slot == nullptr) return nullptr;
     own_slot->store(this, std::memory_order_release);
-    // For the compiler only. The revoking thread's barrier orders the processor: afterwards, either
-    // this thread reads that its bias is gone, or the other thread reads that this one is inside.
+    // Prevents the compiler from reordering. The processor is ordered by the membarrier of a
+    // revoking thread. So either this thread reads that its bias is gone, or the revoking thread
+    // reads that this thread is inside.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (bias_owner_.load(std::memory_order_relaxed) == self) [[likely]] {
       return own_slot;
@@ -87,10 +93,16 @@ class biased_lock {
     return nullptr;
   }
 
+  // Enters with the spin lock. If no thread has the bias and it can be given, gives it to the
+  // calling thread and returns its slot. Otherwise returns null with the spin lock held.
   [[nodiscard]] slot* enter_slow() noexcept;
+  // Takes the bias from `owner`, and waits until that thread is outside of the lock. The caller
+  // holds spin_lock_.
   void revoke_bias(thread_record& owner) noexcept;
 
-  std::atomic<thread_record*> bias_owner_{nullptr};  // changed with the spin lock held
+  // The thread that has the bias; null if there is none. Changed with the spin lock held.
+  std::atomic<thread_record*> bias_owner_{nullptr};
+  // How often the bias can still be given until the next reset_bias().
   std::atomic<int> biases_left_{max_biases};
   os::spin_lock spin_lock_;
 };

@@ -23,14 +23,15 @@ namespace {
 // the schedule continues, because the operation may wait for the program or for another stream.
 constexpr std::chrono::milliseconds host_function_timeout = 20ms;
 constexpr std::chrono::milliseconds long_work_timeout = 50ms;
+// The interval in which the background thread checks whether the program is active.
 constexpr auto idle_time_before_steps = 4ms;
-// A program thread that polls memory has used this much processor time by then, or was scheduled
-// this often if it yields in each iteration. A thread that was not scheduled cannot have made a
-// call.
+// The only program thread counts as inactive once it has used this much processor time without a
+// call, or was scheduled this often (if it yields while it polls memory). A thread that was not
+// scheduled cannot have made a call.
 constexpr auto cpu_time_before_steps = 2ms;
 constexpr long timeslices_before_steps = 3;
-// After this many intervals in a row with activity, the background thread makes steps for this time
-// anyway.
+// After max_busy_intervals intervals in a row with activity, the background thread makes steps for
+// busy_step_time anyway.
 constexpr int max_busy_intervals = 5;
 constexpr auto busy_step_time = 1ms;
 
@@ -55,7 +56,7 @@ void deterministic_scheduler::on_submit(timeline& line) noexcept {
     start_driver_thread("weir-patience", [this] { make_background_steps(); });
   }
   if (schedule_.kind != schedule_kind::random) return;
-  // A submission from within a step, or concurrent with a step, runs no steps.
+  // Makes 0 to 2 steps. A submission from within a step, or concurrent with a step, makes none.
   const std::unique_lock lock{step_mutex_, std::try_to_lock};
   if (!lock.owns_lock()) return;
   for (auto steps = random_() % 3; steps > 0 && step() != step_result::nothing; --steps) {
@@ -81,6 +82,7 @@ step_result deterministic_scheduler::step_for(point target) noexcept {
     std::this_thread::sleep_for(20us);
   {
     const std::lock_guard lock{step_mutex_};
+    // Under schedule_kind::late, one step in eight runs an operation that the wait does not need.
     const bool any_timeline = schedule_.kind == schedule_kind::random || random_() % 8 == 0;
     result = any_timeline ? step() : step_towards(target);
     if (result == step_result::nothing) result = any_timeline ? step_towards(target) : step();
@@ -90,7 +92,8 @@ step_result deterministic_scheduler::step_for(point target) noexcept {
   return result;
 }
 
-// Runs one operation of a timeline that the seed chooses.
+// Runs one operation of a timeline that the seed chooses. Returns step_result::nothing if no
+// timeline has an operation that can run.
 step_result deterministic_scheduler::step() noexcept {
   notify_any_memory_written();  // the host, too, may have written since the last step
   scan_state scan{.position = random_()};
@@ -122,7 +125,8 @@ timeline* deterministic_scheduler::next_to_run(scan_state& scan) noexcept {
   return nullptr;
 }
 
-// Runs one operation that the point needs, following blocked timelines.
+// Runs one operation that the point needs. Follows each blocked timeline to the timeline that it
+// waits for.
 step_result deterministic_scheduler::step_towards(point target) noexcept {
   constexpr int max_chain = 256;
   notify_any_memory_written();
@@ -150,7 +154,8 @@ step_result deterministic_scheduler::run_one(timeline& line) noexcept {
   return step_result::long_work;
 }
 
-// Submissions from within a background step do not count as activity of the program.
+// Counts a submission or a step of a waiting thread as activity of the program. Ignores submissions
+// from within a background step.
 void deterministic_scheduler::record_activity(std::atomic<std::uint64_t>& counter) noexcept {
   if (is_background_thread) return;
   counter.fetch_add(1, std::memory_order_relaxed);
@@ -198,6 +203,7 @@ class deterministic_scheduler::activity_monitor {
            monitored_.waits_.load() != seen_waits_;
   }
 
+  // Called when the background thread makes a step.
   void on_step() noexcept { busy_intervals_ = 0; }
 
  private:

@@ -17,8 +17,8 @@
 
 namespace weir::embedded::engine {
 
-// Starts a thread; returns an error number, or 0. The captures of the body fit into a pointer, so
-// that no memory is needed, unlike for a std::thread.
+// Starts a thread; returns an error number, or 0. The body is a lambda whose captures fit into a
+// pointer, so that no memory is allocated, unlike for a std::thread.
 template <class Body>
 int create_thread(const Body& body, pthread_t& thread) noexcept {
   static_assert(sizeof(Body) == sizeof(void*) && std::is_trivially_copyable_v<Body>);
@@ -48,12 +48,14 @@ int create_thread_with_retry(const Body& body, pthread_t& thread) noexcept {
   }
 }
 
-// Whether the driver can continue without the thread.
+// Whether the driver can continue without the thread. If the system has no thread available, the
+// start of a required thread ends the program, and the start of an optional one returns false.
 enum class thread_requirement : std::uint8_t { required, optional };
 
-// Starts a detached thread. It blocks all signals, which are the program's, except two kinds:
-// signals caused by its own faults, which would otherwise bypass the program's handlers, and
-// SIGURG, which interrupts kernels. Returns false if no thread is available.
+// Starts a detached thread. The thread blocks all signals, which are the program's, except two
+// kinds: signals caused by the thread's own faults, which would otherwise bypass the program's
+// handlers, and SIGURG, which interrupts kernels. Returns false if an optional thread could not be
+// started.
 template <class Body>
 bool start_driver_thread(const char* name, Body body,
                          thread_requirement requirement = thread_requirement::required) noexcept {

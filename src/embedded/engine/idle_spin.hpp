@@ -8,14 +8,17 @@
 
 namespace weir::embedded::engine {
 
-// Each round takes about a microsecond: long enough not to contend for cache lines with submitting
-// threads, short enough not to delay work. Waking a sleeping thread costs some 5 to 25 us, so
-// spinning for about twice that is cheaper. An idle process still uses no processor.
+// A thread calls spin_once() each time that it has found no work. Each call takes about a
+// microsecond: long enough not to contend for cache lines with submitting threads, short enough not
+// to delay work. Waking a sleeping thread costs some 5 to 25 us, so the thread first spins for
+// about 50 us. An idle process still uses no processor.
 class idle_spin {
  public:
+  // Call this when the thread has found work.
   void reset() noexcept { rounds_ = 0; }
 
-  // Spins for one round. Returns false if the thread should sleep.
+  // Spins for about a microsecond. Returns false after 50 calls since reset(): the thread should
+  // sleep.
   [[nodiscard]] bool spin_once() noexcept {
     if (++rounds_ > max_rounds) return false;
     if (rounds_ % rounds_between_yields == 0) {

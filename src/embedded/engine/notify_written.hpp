@@ -8,18 +8,21 @@
 
 namespace weir::embedded::engine {
 
-// Number of timelines that wait for a value (value_waiters.hpp). A writer checks it first, so that
-// a write costs one load while no timeline waits.
+// Number of timelines that wait for a value (value_waiters.hpp). A timeline is the sequence of
+// operations of a stream. A writer checks the number first, so that a write costs one load while no
+// timeline waits.
 inline constinit std::atomic<std::uint32_t> value_waiter_count{0};
 
-// Unparks the timelines whose word lies in these bytes and has its value.
+// Unparks timelines: lets each continue whose awaited word lies in these bytes and has the awaited
+// value.
 void notify_value_waiters(const void* address, std::size_t bytes) noexcept;
 
 // Like notify_value_waiters(), for words at any address. Returns true if a timeline was unparked.
 bool notify_all_value_waiters() noexcept;
 
 // Call this from an operation after it has written these bytes. It may miss a timeline that begins
-// to wait at this moment; the thread that polls for writes of the host finds that one.
+// to wait at this moment. The thread that polls for writes of the host (value_waiters.hpp) finds
+// such a timeline.
 inline void notify_written(const void* address, std::size_t bytes) noexcept {
   if (value_waiter_count.load(std::memory_order_relaxed) != 0) [[unlikely]]
     notify_value_waiters(address, bytes);

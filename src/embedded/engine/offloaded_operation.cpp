@@ -26,7 +26,8 @@ void offloaded_operation::wait_until_finished(offload_target target,
   for (std::chrono::nanoseconds unpreempted{}, elapsed{};
        unpreempted < timeout && elapsed < max_elapsed;) {
     if (wait_finished_for(timeout / 4)) return;
-    // Must be read before `stage_`: a thread counts as running before it sets `started`.
+    // True if no other operation runs on these threads, so that this one is next. Must be read
+    // before `stage_`: a thread counts as running before it sets `started`.
     const bool is_next = running(target) == 0;
     elapsed = std::chrono::steady_clock::now() - start;
     if (stage_ == not_started) {
@@ -37,7 +38,7 @@ void offloaded_operation::wait_until_finished(offload_target target,
   }
 }
 
-// Returns true if the operation has run.
+// Waits for at most `limit`. Returns true if the operation has run.
 bool offloaded_operation::wait_finished_for(std::chrono::nanoseconds limit) noexcept {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (;;) {

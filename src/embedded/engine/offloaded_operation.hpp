@@ -15,22 +15,25 @@ namespace weir::embedded::engine {
 
 class timeline;
 
-// The threads to which a step can pass a timeline.
+// The threads to which a step can pass a timeline. A step is the run of one operation under a
+// deterministic schedule. A timeline is the sequence of operations of a stream.
 enum class offload_target : std::uint8_t { host_thread, long_work_threads };
 
 // Tracks the operation that the current step has passed on; one step runs at a time. An operation
-// whose wait timed out continues, and is not confused with later ones.
+// whose wait timed out continues. Its end is then ignored, so it is not taken for the end of the
+// current step's operation.
 class offloaded_operation {
  public:
-  // Called by the step before it may pass on this timeline.
+  // Called by the step before it runs this timeline, whose next operation it may pass on.
   void expect_offload(const timeline& line) noexcept;
   // Returns when the operation has run and its thread has released the timeline, or when the
   // operation has had `timeout` of processor time. Time in which it was preempted does not count.
   void wait_until_finished(offload_target target, std::chrono::nanoseconds timeout) noexcept;
 
-  // Called by the other thread when it starts an operation of the timeline, and when it has
-  // released it.
+  // Called by the thread that runs an operation of the timeline, before it runs it.
   void on_start(const timeline& line, offload_target target) noexcept;
+  // Called by the thread that has run an operation of the timeline, after it has released the
+  // timeline.
   void on_finish(const timeline& line, offload_target target) noexcept;
 
  private:
@@ -41,11 +44,12 @@ class offloaded_operation {
     return running_[static_cast<std::size_t>(target)];
   }
 
-  std::atomic<const timeline*> line_{nullptr};
-  std::atomic<std::uint32_t> stage_{not_started};  // the futex word of wait()
+  std::atomic<const timeline*> line_{nullptr};     // of the current step; others are ignored
+  std::atomic<std::uint32_t> stage_{not_started};  // the futex word of wait_finished_for()
   std::atomic<pid_t> thread_{0};                   // the thread that has started the operation
+  // The CPU time that thread_ had used before the operation.
   std::atomic<std::chrono::nanoseconds> cpu_time_before_{};
-  // Running operations, including those whose wait timed out.
+  // The numbers of running operations by offload_target, including those whose wait timed out.
   std::array<std::atomic<int>, 2> running_{};
 };
 

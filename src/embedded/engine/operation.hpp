@@ -12,9 +12,9 @@ namespace weir::embedded::engine {
 
 class timeline;
 
-// A position in a timeline, reached when `count` of its operations have completed. Timelines are
-// never destroyed and their counts never decrease, so a point can be copied freely and never
-// dangles.
+// A position in a timeline, the sequence of operations of a stream. The point is reached when
+// `count` operations of the timeline have completed. Timelines are never destroyed and their counts
+// never decrease, so a point can be copied freely and never dangles.
 struct point {
   timeline* line = nullptr;  // null: nothing to wait for
   std::uint64_t count = 0;
@@ -27,10 +27,10 @@ enum class operation_kind : std::uint8_t {
   work,  // runs on any thread that runs its timeline
   // Like `work`, but may take very long. Does not run on the host thread, which other streams need.
   long_work,
-  host,        // runs only on the host thread
+  host,        // runs only on the host thread, which runs the host functions of all streams
   wait_point,  // blocks the timeline until a point is reached
-  // Blocks the timeline until its body returns true. Its payload begins with the address of an
-  // aligned word of 4 or 8 bytes.
+  // Blocks the timeline until the operation's body returns true. The operation's payload begins
+  // with the address of the awaited word: aligned, of 4 or 8 bytes.
   wait_value,
 };
 

@@ -49,7 +49,8 @@ operation_queue::chunk_pool& operation_queue::pool() noexcept {
   return instance;
 }
 
-// Continues with the spare chunk, or one of the pool, when the current one is full.
+// Called when the current chunk is full. Continues with the spare chunk, or with a chunk of the
+// pool if there is no spare.
 void operation_queue::next_write_chunk() {
   chunk* next = spare_.exchange(nullptr, std::memory_order_acquire);
   if (next == nullptr) next = pool().acquire_chunk();

@@ -10,9 +10,10 @@
 
 namespace weir::embedded::engine {
 
-// A FIFO queue in chunks of 63 operations. One thread at a time pushes and one pops; the timeline
-// ensures that. The timeline's submitted count tells the reader how far it may read. Chunks are
-// recycled through a pool, so a queue in steady state does not allocate.
+// The FIFO queue of a timeline, the sequence of operations of a stream, in chunks of 63 operations.
+// The timeline ensures that one thread at a time pushes and one pops. timeline::submitted() tells
+// the reader how far it may read. Chunks are recycled through a pool, so a queue in steady state
+// does not allocate.
 class operation_queue {
  public:
   operation_queue() = default;
@@ -26,18 +27,20 @@ class operation_queue {
     *write_++ = op;
     ++pushed_;
   }
+  // Returns the number of operations pushed so far, including those that were popped.
   [[nodiscard]] std::uint64_t pushed() const noexcept { return pushed_; }
 
-  // Reserves room: may throw std::bad_alloc, but the next two push() do not.
+  // Reserves room for two operations. May throw std::bad_alloc; the next two push() then do not.
   void make_room() {
     if (write_end_ - write_ < 2) make_more_room();
   }
 
-  // Returns the oldest operation. The writer must have published it.
+  // Returns the oldest operation. The queue must contain one that timeline::submitted() counts.
   [[nodiscard]] operation& front() noexcept {
     if (read_ == read_end_) next_read_chunk();
     return *read_;
   }
+  // Removes the oldest operation. Call front() before.
   void pop() noexcept { ++read_; }
 
  private:

@@ -60,8 +60,8 @@ parallel_task* parallel_task_list::enter() noexcept {
   return nullptr;
 }
 
-// After this the task may be destroyed. Only the address of the counter is used, as the key of the
-// futex.
+// The task may be destroyed as soon as the counter is 0. futex_wake() then uses only the address of
+// the counter.
 void parallel_task_list::leave(parallel_task& work) noexcept {
   std::atomic<std::uint32_t>& participants = work.participants_;
   if (participants.fetch_sub(1, std::memory_order_acq_rel) == 1) os::futex_wake(participants, 1);

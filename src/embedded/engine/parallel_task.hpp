@@ -10,8 +10,9 @@
 
 namespace weir::embedded::engine {
 
-// Owned by the thread that runs the operation. The owner publishes it, does its own share, and
-// retracts it before the operation ends (scheduler::publish, retract).
+// The work of one running operation, divided into shares. Owned by the thread that runs the
+// operation. The owner publishes the task by scheduler::publish(), does its own share, and retracts
+// the task by scheduler::retract() before the operation ends.
 class parallel_task {
  public:
   // Does a share of the work. Returns when nothing is left, or when other work waits
@@ -25,18 +26,19 @@ class parallel_task {
   // Does a share on the calling thread.
   void participate() noexcept { body_(*this); }
 
-  // Nothing is left: no more workers need to join.
+  // Called when nothing is left to do, so that no more workers join.
   void close() noexcept { open_.store(false, std::memory_order_relaxed); }
 
  private:
   friend class parallel_task_list;
 
   body_fn body_;
-  std::atomic<bool> open_{true};
+  std::atomic<bool> open_{true};                // false after close()
   std::atomic<std::uint32_t> participants_{0};  // threads that take part; remove() waits for them
 };
 
-// The published tasks. If the list is full, the owner does all the work.
+// The published tasks. If 16 tasks are published already, add() does nothing, and the owner of the
+// further task does all its work alone.
 //
 // Thread safety: all members may be called from any thread.
 class parallel_task_list {
@@ -45,13 +47,15 @@ class parallel_task_list {
   // and then check which workers are awake.
   [[nodiscard]] bool has_open() noexcept;
 
+  // Publishes a task, unless the list is full.
   void add(parallel_task& work) noexcept;
 
-  // Returns when no worker takes part any more.
+  // Retracts a task. Returns when no worker takes part any more.
   void remove(parallel_task& work) noexcept;
 
   // Joins an open task, which the caller must leave afterwards. Returns null if there is none.
   [[nodiscard]] parallel_task* enter() noexcept;
+  // Ends the calling thread's part. The task may be destroyed afterwards.
   static void leave(parallel_task& work) noexcept;
 
  private:

@@ -12,10 +12,11 @@
 
 namespace weir::embedded::engine {
 
-// A stream that waits for a value depends on the stream that writes it, and a thread that runs work
-// for the first needs to find the second. Submitters of writes therefore record them here. The
+// A stream that waits for a value depends on the stream that writes it, and a thread that waits for
+// the first stream needs to find the second. Submitters of writes therefore record them here. The
 // table is only a hint: an entry may describe an older write or be overwritten, because words share
-// entries. Readers verify what they find; for what is missing, the workers run the write.
+// entries. Readers verify the entry that they find. If the entry is missing, a worker runs the
+// write instead of the waiting thread.
 //
 // Thread safety: all functions may be called from any thread. No lock.
 namespace pending_value_writes {
@@ -33,7 +34,8 @@ inline constinit std::array<entry, 64> entries{};
   return entries[static_cast<std::size_t>((address >> 2) * 0x9e37'79b9'7f4a'7c15u >> 58)];
 }
 
-// Records that a write to the word was submitted, which is complete at the point.
+// Records that a write to the word was submitted. The write is complete when the point, a position
+// in the timeline of the writing stream, is reached.
 inline void record(const void* word, point target) noexcept {
   entry& word_entry = entry_of(word);
   word_entry.line.store(target.line, std::memory_order_relaxed);

@@ -8,17 +8,20 @@ namespace weir::embedded::engine {
 
 class timeline;
 
-// A chain of streams that wait for each other runs fastest on one thread. A thread that runs
-// operations therefore keeps the first timeline that they unpark, instead of queueing it, and runs
-// it after its current one. One per thread, used by its own thread only.
+// A chain of streams that wait for each other runs fastest on one thread. A timeline, the sequence
+// of operations of a stream, is unparked when its wait has ended. A thread that runs operations
+// keeps the first timeline that they unpark, instead of queueing it for the workers. It runs the
+// kept timeline after its current one. One slot per thread, used by its own thread only.
 class run_next_slot {
  public:
-  // Sets which timelines the thread keeps: any, only the next timeline that it needs, or none.
+  // Lets the thread keep any timeline from now on.
   void accept_any() noexcept { accepted_ = accepted::any; }
+  // Lets the thread keep only this timeline from now on; none if `line` is null.
   void accept_only(timeline* line) noexcept {
     accepted_ = accepted::one;
     only_accepted_ = line;
   }
+  // Lets the thread keep no timeline from now on. A timeline that it already keeps stays.
   void accept_none() noexcept { accepted_ = accepted::none; }
 
   // Offers an unparked timeline. Returns true if the thread keeps it.
@@ -30,7 +33,8 @@ class run_next_slot {
     return true;
   }
 
-  // Returns the kept timeline, or null. The caller must run it or make it ready.
+  // Empties the slot and returns its timeline, or null. The caller must run the timeline or call
+  // its make_ready().
   [[nodiscard]] timeline* take_timeline() noexcept { return std::exchange(stored_, nullptr); }
 
   static run_next_slot& of_this_thread() noexcept {

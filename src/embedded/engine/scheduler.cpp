@@ -35,11 +35,12 @@ constexpr auto serial_stall_timeout = 30ms;
 }  // namespace
 
 // The timelines that a worker ran last, still marked as queued. A spinning worker checks them
-// itself, so submitters need not queue them again. Limited to a few, because each is checked in
-// every round.
+// itself, so submitters need not queue them again. Limited to a few, because a spinning worker
+// checks each of them about once per microsecond.
 class scheduler::recent_timelines {
  public:
-  // Keeps a drained timeline in place of the oldest one.
+  // Keeps a drained timeline, one without operations left, in place of the oldest one. Does nothing
+  // if the timeline is queued, owned or parked (timeline.hpp).
   void add(timeline& line, scheduler& owner) noexcept {
     if (!line.mark_queued()) return;
     slot& oldest = slots_[oldest_++ % slots_.size()];
@@ -48,8 +49,8 @@ class scheduler::recent_timelines {
   }
 
   // Returns a timeline with work, owned by the caller; null if there is none. New work is left
-  // alone for a few rounds: a thread that waits for it runs it faster, because the work is in its
-  // own cache.
+  // alone for 12 calls: a thread that waits for it runs it faster, because the work is in that
+  // thread's cache.
   [[nodiscard]] timeline* own_runnable() noexcept {
     for (slot& p : slots_) {
       if (p.line == nullptr || p.line->drained()) continue;
@@ -121,7 +122,9 @@ void scheduler::wake_or_start_worker() noexcept {
   }
 }
 
-// Starts a worker; if no thread is available, leaves it to the watchdog.
+// Starts a worker. If the system has no thread available for a spare worker, starts the watchdog,
+// which tries again later. Without spare workers, the worker is required: a failure then ends the
+// program (driver_thread.hpp).
 void scheduler::start_worker() noexcept {
   const thread_requirement requirement =
       spare_workers_.size() == 0 ? thread_requirement::required : thread_requirement::optional;
@@ -132,8 +135,9 @@ void scheduler::start_worker() noexcept {
   start_watchdog();  // tries again later
 }
 
-// Starts the watchdog: all workers are busy, and there is more work. After a while it checks
-// whether they are blocked.
+// Starts or wakes the watchdog. Called if all workers are busy, or if no worker could be started,
+// and there is more work. After stall_timeout or serial_stall_timeout, the watchdog checks whether
+// the workers are blocked.
 void scheduler::start_watchdog() noexcept {
   if (watching_.load() != 0 || watching_.exchange(1) != 0) return;
   if (watchdog_started_.exchange(true)) {
@@ -143,7 +147,8 @@ void scheduler::start_watchdog() noexcept {
   }
 }
 
-// Adds a spare worker whenever all workers have been blocked for a while.
+// Adds a spare worker whenever all workers have been busy for a whole period without finding new
+// work, although the ready list contains some.
 void scheduler::watchdog_main() noexcept {
   const auto period =
       schedule_.kind == schedule_kind::serial ? serial_stall_timeout : stall_timeout;
@@ -163,8 +168,8 @@ void scheduler::watchdog_main() noexcept {
   }
 }
 
-// Returns a timeline to run, owned by the worker, which then no longer counts as searching; null if
-// there is none.
+// Returns a timeline that the calling worker now owns and has to run. The worker then counts as
+// busy. Returns null if there is no such timeline; the worker then still counts as searching.
 timeline* scheduler::take_runnable_timeline(recent_timelines& recent) noexcept {
   timeline* line = recent.own_runnable();
   while (line == nullptr) {
@@ -178,7 +183,9 @@ timeline* scheduler::take_runnable_timeline(recent_timelines& recent) noexcept {
   return line;
 }
 
-// Sleeps, unless work was added after the last look for it.
+// Sleeps until another thread wakes this worker. Work may have been added since this worker last
+// looked for some. This worker then wakes or starts a worker before it sleeps. It may itself be the
+// worker that is woken; its sleep then ends at once.
 void scheduler::sleep_until_woken() noexcept {
   workers_.prepare_sleep();
   if (!ready_.empty() || parallel_tasks_.has_open()) wake_or_start_worker();
@@ -190,7 +197,8 @@ void scheduler::publish(parallel_task& work) noexcept {
   wake_or_start_worker();
 }
 
-// Takes part in an operation of another thread, if one is published. Wakes a further worker first.
+// Takes part in an operation of another thread and returns true. Wakes or starts a further worker
+// first. Returns false if no thread has published an operation in which workers can take part.
 bool scheduler::join_parallel_task(recent_timelines& recent) noexcept {
   parallel_task* const work = parallel_tasks_.enter();
   if (work == nullptr) return false;
@@ -202,10 +210,10 @@ bool scheduler::join_parallel_task(recent_timelines& recent) noexcept {
   return true;
 }
 
-// Runs a timeline and then those that it unparks, one after the other. Returns the last one if it
-// is drained, else null.
+// Runs a timeline, then the timeline whose wait the first one has ended, and so on. Returns the
+// last timeline of this chain if it is drained, else null.
 timeline* scheduler::run_chain(timeline& first) noexcept {
-  constexpr int max_chain = 64;  // then other ready timelines have their turn
+  constexpr int max_chain = 64;  // then the worker takes another ready timeline
   run_next_slot& next = run_next_slot::of_this_thread();
   timeline* line = &first;
   for (int links = 0;; ++links) {
@@ -265,7 +273,8 @@ void scheduler::wake_or_start_thread(offload_threads& group) noexcept {
   }
 }
 
-// The loop of an offload thread.
+// The loop of a thread of an offload_threads group: takes a timeline from the group's queue and
+// runs it, or sleeps until one is added.
 void scheduler::run_offloaded(offload_threads& group) noexcept {
   idle_spin idle;
   for (;;) {

@@ -17,10 +17,11 @@ namespace weir::embedded::engine {
 
 class deterministic_scheduler;
 
-// Workers run the timelines in the ready list. One more thread runs all host functions, as on a
-// GPU. Threads start when they first have something to do, and sleep when idle. If all workers are
-// blocked, by kernels that spin until other work is done, more are started. One scheduler per
-// process, never destroyed.
+// Workers run the timelines in the ready list. A timeline is the sequence of operations of a
+// stream. One more thread, the host thread, runs all host functions, as on a GPU. Threads start
+// when they first have something to do, and sleep when idle. If all workers are blocked by kernels
+// that spin until other work is done, more workers are started. One scheduler per process, never
+// destroyed.
 //
 // Thread safety: all members may be called from any thread; configure() only before the first
 // operation.
@@ -39,18 +40,22 @@ class scheduler {
     return deterministic_.get();
   }
 
-  // Adds a timeline that is marked as queued to the ready list, and ensures that a worker is awake.
+  // Adds a timeline to the ready list, and ensures that a worker is awake. The caller has called
+  // timeline::mark_queued() or unmark_queued(), which returned true.
   void enqueue(timeline& line) noexcept;
 
-  // publish() lets idle workers take part in an operation that the calling thread runs. retract()
-  // ends that, and returns when the workers that joined have finished their share. For the parallel
+  // Lets idle workers take part in an operation that the calling thread runs. For the parallel
   // schedule only.
   void publish(parallel_task& work) noexcept;
+  // Ends publish(). Returns when the workers that joined have finished their share.
   void retract(parallel_task& work) noexcept { parallel_tasks_.remove(work); }
+  // Returns true if a timeline waits for a worker.
   [[nodiscard]] bool has_other_work() const noexcept { return !ready_.empty(); }
 
-  // Passes a parked timeline to another thread: the host thread if its next operation is a host
-  // function. Under a deterministic schedule, a long work thread if that operation may never end.
+  // Passes a timeline to the threads of `target`, which run its next operation. The caller has
+  // parked the timeline: no other thread can then become its owner. offload_target::host_thread is
+  // for host functions. offload_target::long_work_threads is for operations that may take long or
+  // never end; only a deterministic schedule uses it.
   void offload(timeline& line, offload_target target) noexcept;
 
  private:
@@ -81,13 +86,13 @@ class scheduler {
 
   schedule schedule_;
   unsigned max_workers_;
-  std::uint32_t operations_per_turn_;  // of a timeline, before the next timeline's turn
+  std::uint32_t operations_per_turn_;  // of one timeline, before a worker takes another timeline
   std::unique_ptr<deterministic_scheduler> deterministic_;
 
   alignas(64) ready_list ready_;
   worker_parking workers_;
   spare_workers spare_workers_;
-  // 1: the watchdog checks whether all workers are blocked.
+  // 1: the watchdog thread checks whether all workers are blocked. 0: it sleeps.
   std::atomic<std::uint32_t> watching_{0};
   std::atomic<bool> watchdog_started_{false};
   parallel_task_list parallel_tasks_;

@@ -8,14 +8,14 @@
 
 namespace weir::embedded::engine {
 
-// Returns the kernel's ID of the calling thread. The functions below accept IDs of threads of this
-// process.
+// Returns the kernel's ID of the calling thread.
 [[nodiscard]] pid_t this_thread_id() noexcept;
 
-// Returns the CPU time that the thread has used; zero if it has exited.
+// Returns the CPU time that a thread of this process has used; zero if it has exited.
 [[nodiscard]] std::chrono::nanoseconds thread_cpu_time(pid_t thread) noexcept;
 
-// Returns the number of times that the thread was scheduled; zero if the kernel does not report it.
+// Returns the number of times that a thread of this process was scheduled; zero if the kernel does
+// not report it.
 [[nodiscard]] long timeslices_run(pid_t thread) noexcept;
 
 // Lets a caller limit a wait for a thread by the time that the thread would need on an idle
@@ -27,9 +27,10 @@ class thread_stopwatch {
   thread_stopwatch(pid_t thread, std::chrono::nanoseconds cpu_time_before) noexcept
       : thread_{thread}, cpu_time_before_{cpu_time_before} {}
 
-  // The part of `elapsed`, the time since the start, for which the thread was not preempted: its
-  // CPU time if it is runnable now, else all of `elapsed`; all of it if /proc is not available.
-  // Opens a file descriptor temporarily.
+  // Returns the part of `elapsed`, the time since the start, for which the thread was not
+  // preempted. If the thread is runnable now, this is the CPU time that it has used since the
+  // start. If it sleeps, or if /proc is not available, this is all of `elapsed`. Opens a file
+  // descriptor temporarily.
   [[nodiscard]] std::chrono::nanoseconds unpreempted_time(
       std::chrono::nanoseconds elapsed) const noexcept;
 

@@ -113,7 +113,7 @@ void timeline::mark_known_to_host(std::uint64_t count) noexcept {
 
 void timeline::make_ready() noexcept {
   scheduler& sched = scheduler::instance();
-  // The deterministic scheduler keeps it in its list until it is drained.
+  // The deterministic scheduler keeps the timeline in its own list until it is drained.
   if (sched.deterministic() != nullptr) return;
   if (mark_queued()) sched.enqueue(*this);
 }
@@ -143,7 +143,8 @@ bool timeline::try_own() noexcept {
   return true;
 }
 
-// Ends the ownership. Work that was submitted meanwhile makes the timeline ready again.
+// Ends the ownership. Makes the timeline ready again if work was submitted since the owner checked
+// last.
 void timeline::disown() noexcept {
   state_.fetch_and(~owned);
   if (completed_.load() < submitted_.load()) {
@@ -168,8 +169,8 @@ void timeline::unpark() noexcept {
   if (!run_next_slot::of_this_thread().try_store(*this)) make_ready();
 }
 
-// Called before anything that takes long: makes the timeline that this thread has kept available to
-// other threads.
+// Called before anything that takes long: passes the timeline in this thread's run_next_slot to the
+// workers.
 void timeline::enqueue_run_next() noexcept {
   if (timeline* next = run_next_slot::of_this_thread().take_timeline()) next->make_ready();
 }
@@ -200,8 +201,9 @@ timeline::park_result timeline::park_on(point target) noexcept {
   return result;
 }
 
-// Parks on the value of a word. Returns false, with the caller as owner again, if the value is
-// reached.
+// Parks until the word that `op`, a wait for a value, waits for has its value. The operation's data
+// begins with the address of the word. Returns false, with the caller as owner again, if the value
+// is reached already or the device has failed.
 bool timeline::park_on_value(operation& op) noexcept {
   watched_word_.store(op.as<const void*>(), std::memory_order_relaxed);
   park();
@@ -217,8 +219,8 @@ bool timeline::value_reached() noexcept {
 }
 
 // Does not order the store and the load, so it may miss a thread that begins to wait at this
-// moment. publish_seq_cst() orders them; it runs before anything that takes long and when the owner
-// stops.
+// moment. publish_completed_seq_cst() orders them; it is called before anything that takes long and
+// when the owner stops.
 void timeline::publish_completed(std::uint64_t count) noexcept {
   completed_.store(count, std::memory_order_release);
   if (lowest_waited_count_.load(std::memory_order_relaxed) <= count) wake_waiters();
@@ -239,7 +241,7 @@ bool is_skipped(const operation& op) noexcept {
 }  // namespace
 
 // Passes a host function, or long work, to a thread that may run it. Returns nothing if the caller
-// may run it, or if it is skipped.
+// may run it, or if it is skipped. Otherwise the caller is no longer the owner.
 std::optional<stop_reason> timeline::hand_over(const operation& op, runner_kind role) noexcept {
   if (is_skipped(op)) return std::nullopt;
   if (op.kind == operation_kind::host) {
@@ -259,7 +261,8 @@ std::optional<stop_reason> timeline::hand_over(const operation& op, runner_kind 
 }
 
 // Checks an operation of any kind but `work`. Returns why the caller has to stop before it; the
-// caller is then no longer the owner. Removes the body of a wait that has ended.
+// caller is then no longer the owner. Clears the body of a wait that has ended, so that run() does
+// not call it.
 std::optional<stop_reason> timeline::stop_before(operation& op, runner_kind role) noexcept {
   if (op.kind == operation_kind::wait_point) {
     const point target = op.as<point>();
@@ -268,7 +271,8 @@ std::optional<stop_reason> timeline::stop_before(operation& op, runner_kind role
     if (result == park_result::out_of_memory) disown();
     if (result != park_result::reached) return stop_reason::blocked;
   } else if (op.kind == operation_kind::wait_value) {
-    if (!is_skipped(op) && !op.body(op) && park_on_value(op)) return stop_reason::blocked;
+    const bool is_over = device_failure() != abi::CUDA_SUCCESS || op.body(op);
+    if (!is_over && park_on_value(op)) return stop_reason::blocked;
   } else {
     return hand_over(op, role);
   }
@@ -311,7 +315,7 @@ bool timeline::add_waiter(const waiter& added) {
   const std::lock_guard lock{waiters_lock_};
   waiters_.push_back(added);
   const std::uint64_t lowest_before = lowest_waited_count_.load(std::memory_order_relaxed);
-  // Sequentially consistent with the load that follows: pairs with publish_seq_cst().
+  // Sequentially consistent with the load that follows: pairs with publish_completed_seq_cst().
   lowest_waited_count_.store(std::min(lowest_before, added.count));
   if (completed_.load() < added.count) return true;
   waiters_.pop_back();
@@ -349,8 +353,8 @@ bool timeline::remove_callback(detail::engine_callback& callback) noexcept {
   return true;
 }
 
-// Wakes all waiters whose count is reached, a batch at a time: without the lock, because that may
-// start workers.
+// Wakes all waiters whose count is reached, in batches. Unparks timelines and calls callbacks
+// without the lock, because that may start workers.
 void timeline::wake_waiters() noexcept {
   constexpr std::size_t batch = 16;
   std::array<timeline*, batch> lines;

@@ -23,25 +23,32 @@ struct sleeper;
 // Why a thread stopped running a timeline.
 enum class stop_reason : std::uint8_t {
   drained,  // nothing is left
-  limit,    // the limit is reached
+  limit,    // the `limit` of run() is reached
   // Blocked on a point or value. The thread that reaches it makes the timeline ready again.
   blocked,
-  host,       // a host function was passed to the host thread, or long work to the workers
-  offloaded,  // a step passed the next operation to another thread
+  // The next operation is a host function, which was passed to the host thread. Or the host thread
+  // stopped before long work, which was passed to the workers.
+  host,
+  offloaded,  // a step of a deterministic schedule passed the next operation to another thread
 };
 
-// Which thread runs a timeline. All host functions run on one thread of the driver, which leaves
-// long work to other threads. A step of a deterministic schedule leaves both to other threads and
-// waits for them for a limited time.
+// Which thread runs a timeline. A helper is a program thread that waits. All host functions run on
+// host_thread, one thread of the driver, which leaves long work to other threads. A step of a
+// deterministic schedule leaves host functions and long work to other threads, and waits for these
+// threads for a limited time.
 enum class runner_kind : std::uint8_t { worker, helper, host_thread, step };
 
-// Operations that run in order, and the count of completed ones.
+// Operations that run in order, and the count of completed ones. Each stream has a timeline, and
+// so does each branch of an executable graph.
 //
 // One thread at a time runs a timeline, its owner: a worker, the host thread, or a thread that
 // waits. The state decides which thread may become the owner next:
 // - queued: the scheduler will look at it (scheduler.hpp)
 // - owned: a thread runs it
-// - parked: its next operation cannot run yet; the thread that makes it possible calls unpark()
+// - parked: its next operation cannot run yet, or was passed to a thread that may run it; the
+//   thread that makes the operation possible calls unpark(), the other one own_parked()
+//
+// A point is a position in a timeline, reached when that many of its operations have completed.
 //
 // Timelines are pooled and never destroyed. A reused timeline continues to count, so every point
 // stays valid.
@@ -63,11 +70,12 @@ class alignas(64) timeline {
     // std::bad_alloc.
     void make_room() { line_.queue_.make_room(); }
 
-    // Adds a wait for a point of another timeline, unless it is reached.
+    // Adds a wait for a point of another timeline, unless the point is reached. Does nothing for a
+    // point of this timeline. Throws std::bad_alloc without adding anything.
     void add_wait(point target);
 
-    // Returns true if an event was recorded after the last operation. mark_recorded() notes such a
-    // record.
+    // Returns true if an event was recorded after the last operation, that is, if no operation was
+    // added since mark_recorded().
     [[nodiscard]] bool is_recorded() const noexcept {
       return line_.recorded_ == line_.queue_.pushed();
     }
@@ -81,18 +89,21 @@ class alignas(64) timeline {
     std::optional<biased_lock::section> lock_;
   };
 
-  // Takes a drained timeline from the pool, or creates one. Throws std::bad_alloc.
+  // Takes a timeline without unfinished work from the pool, or creates one. Throws std::bad_alloc.
   static timeline& acquire();
 
-  // Returns the timeline to the pool when it is drained. Nothing may be submitted afterwards.
+  // Returns the timeline to the pool once all its operations are complete. Nothing may be submitted
+  // after this call.
   void release_when_drained();
 
+  // Returns the number of operations submitted so far.
   [[nodiscard]] std::uint64_t submitted() const noexcept {
     return submitted_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::uint64_t completed() const noexcept {
     return completed_.load(std::memory_order_acquire);
   }
+  // Returns true if all submitted operations are complete.
   [[nodiscard]] bool drained() const noexcept { return completed() >= submitted(); }
   [[nodiscard]] point submitted_point() noexcept { return {this, submitted()}; }
 
@@ -110,35 +121,42 @@ class alignas(64) timeline {
   // owns the timeline, or it is parked.
   [[nodiscard]] bool try_own() noexcept;
 
-  // Runs operations until `limit` of them are complete or another stop reason applies; then up to
-  // `max_extra` more short ones that are already submitted. The caller must be the owner; ownership
-  // ends with the call.
+  // Runs operations until completed() is `limit` or another stop reason applies. After the limit,
+  // runs up to `max_extra` further operations, if they are already submitted and of kind `work`.
+  // The caller must be the owner; ownership ends with the call.
   stop_reason run(runner_kind role, std::uint64_t limit, std::uint32_t max_extra = 0) noexcept;
 
-  // Returns the point on which the timeline is parked; a null line if it is not parked. For a wait
-  // for a value, the last known submitted write to the word (pending_value_writes.hpp).
+  // Returns the point on which the timeline is parked; a null line if it is not parked. If it is
+  // parked on a value, returns the point of the last known submitted write to the word
+  // (pending_value_writes.hpp). The result may be outdated: the caller must check again whether the
+  // timeline is parked.
   [[nodiscard]] point blocked_on() const noexcept;
 
   // Passes the timeline to the scheduler, unless it is drained, owned, parked or queued.
   void make_ready() noexcept;
 
-  // Continues a parked timeline after its wait has ended.
+  // Lets a parked timeline continue after its wait has ended: the calling thread keeps it in its
+  // run_next_slot, or passes it to the scheduler.
   void unpark() noexcept;
 
-  // Register a thread to be woken, or a callback, at `count`. Return false, without registering it,
-  // if the count is reached. Throw std::bad_alloc. remove_callback() returns true if the callback
-  // was not called and will not be.
+  // Registers a thread that is woken when `count` is reached. Returns false, without registering
+  // it, if the count is already reached. Throws std::bad_alloc.
   bool add_sleeper(sleeper& thread, std::uint64_t count);
   void remove_sleeper(sleeper& thread) noexcept;
+  // Registers a callback that is called when `count` is reached. Returns false, without registering
+  // it, if the count is already reached. Throws std::bad_alloc.
   bool add_callback(detail::engine_callback& callback, std::uint64_t count);
+  // Returns true if the callback was not called and will not be.
   bool remove_callback(detail::engine_callback& callback) noexcept;
+  // Returns true if a callback is registered with any timeline.
   [[nodiscard]] static bool has_callbacks() noexcept {
     return callback_count_.load(std::memory_order_relaxed) > 0;
   }
 
-  // For value_waiters and a timeline that is parked on a value. Return true if the value is
-  // reached, and the address of the word.
+  // Returns true if the word has the value on which the timeline is parked, or if the device has
+  // failed. For value_waiters only.
   [[nodiscard]] bool value_reached() noexcept;
+  // Returns the address of the word on whose value the timeline is parked, else null.
   [[nodiscard]] const void* watched_word() const noexcept {
     return watched_word_.load(std::memory_order_relaxed);
   }
@@ -148,9 +166,10 @@ class alignas(64) timeline {
   static constexpr std::uint32_t queued = 1;
   static constexpr std::uint32_t owned = 2;
   static constexpr std::uint32_t parked = 4;
-  // Returns true if the caller must add it to a list: it was not queued, owned or parked.
+  // Sets `queued` and returns true; the caller must then add the timeline to a list. Returns false
+  // if the timeline is queued, owned or parked.
   [[nodiscard]] bool mark_queued() noexcept;
-  // Returns true if the caller must add it to a list again, because it has work.
+  // Clears `queued`. If the timeline has work, calls mark_queued() and returns its result.
   [[nodiscard]] bool unmark_queued() noexcept;
   void clear_queued() noexcept { state_.fetch_and(~queued); }
   [[nodiscard]] std::uint32_t state() const noexcept {
@@ -160,13 +179,14 @@ class alignas(64) timeline {
   timeline* next_host = nullptr;   // link of the host list
   bool in_active_list = false;     // of the deterministic scheduler, guarded by its lock
 
-  // Makes the calling thread, which took a parked timeline, its owner.
+  // Makes the calling thread the owner of a parked timeline. Only the thread that parked it or that
+  // it was passed to by scheduler::offload() may call this.
   void own_parked() noexcept { replace_state(parked, owned); }
 
  private:
   struct waiter {
     std::uint64_t count;
-    timeline* line;  // exactly one of these three is set
+    timeline* line;  // exactly one of `line`, `thread` and `callback` is not null
     sleeper* thread;
     detail::engine_callback* callback = nullptr;
   };
@@ -191,7 +211,7 @@ class alignas(64) timeline {
   biased_lock submitting_;
   operation_queue queue_;
   wait_log waits_;
-  std::uint64_t recorded_ = 0;  // where an event was recorded last
+  std::uint64_t recorded_ = 0;  // queue_.pushed() at the last mark_recorded()
   alignas(64) std::atomic<std::uint64_t> submitted_{0};
 
   // Written by the thread that runs the timeline, its owner.

@@ -109,7 +109,9 @@ bool value_waiters::notify_bucket(bucket& target_bucket, std::uintptr_t start,
   return true;
 }
 
-// Sleeps for an interval, and doubles the next one. Returns true if a new waiter woke the thread.
+// Lets the polling thread sleep for `microseconds`, which is then doubled up to 1 ms. At 1 ms, and
+// if no timeline waits, sleeps until one is added. Returns true if add() woke the thread. add()
+// cannot interrupt a sleep of up to 80 us.
 bool value_waiters::sleep(std::uint32_t& microseconds) noexcept {
   constexpr std::uint32_t max_unwoken_interval = 80;  // sleeps up to this length need no wake-up
   constexpr std::uint32_t max_interval = 1000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/engine/wait_log.hpp - the recent waits of a timeline, which order its later work after
+// embedded/engine/wait_log.hpp - the recent waits of a timeline, which order its work after that of
 // other timelines.
 #pragma once
 
@@ -13,23 +13,25 @@
 
 namespace weir::embedded::engine {
 
-// The last 16 waits of a timeline with their positions: operations after a position run after its
-// point. Used to find out whether one stream is ordered after another before either has run
+// The last 16 waits of a timeline, the sequence of operations of a stream. Each entry is a position
+// in the timeline and the point in another timeline for which the operations after the position
+// wait. Used to find out whether one stream is ordered after another before either has run
 // (memory_pool.hpp). Older waits are forgotten, so the answer may wrongly be "not ordered", but
 // never wrongly "ordered".
 //
 // Thread safety: one thread writes at a time; any thread may read at any time, without a lock.
 class wait_log {
  public:
-  // Waits are logged from the first time that a caller needs the log.
+  // False: waits are not logged. Set to true, for good, by the first memory pool or graph
+  // allocation that needs the log.
   static inline constinit std::atomic<bool> enabled{false};
 
-  // Operations from `position` on run after the point.
+  // Logs that all operations after the first `position` ones wait for the point.
   void add(std::uint64_t position, point target) noexcept {
     entries_[next_++ % entries_.size()].store({position, target});
   }
 
-  // Visits the points of all waits at positions up to `end`.
+  // Calls visit(point) for the point of each logged wait at a position up to `end`.
   template <class Visitor>
   void for_each_before(std::uint64_t end, Visitor&& visit) const noexcept {
     for (const seqlock<entry>& logged_wait : entries_) {
@@ -55,8 +57,8 @@ class wait_log {
 [[nodiscard]] std::uint64_t known_to_precede(const timeline& earlier,
                                              const timeline& later) noexcept;
 
-// Records that the host has waited for the point: the point, and all points that the log orders
-// before it, are known to the host to be reached.
+// Records that the host has waited for the point. The host then knows that the point is reached,
+// and all points that the log orders before it. Follows the log to 32 points at most.
 void mark_known_to_host(point target) noexcept;
 
 }  // namespace weir::embedded::engine

@@ -22,8 +22,8 @@ namespace {
 std::atomic<abi::CUresult> failure{abi::CUDA_SUCCESS};
 std::array<std::atomic<void (*)() noexcept>, 4> failure_hooks{};
 
-// A thread that waits for one operation of a stream usually waits for the next ones soon. Up to
-// this many short ones are therefore run with it.
+// A thread that needs an operation of a stream usually needs the next ones of that stream soon. It
+// therefore also runs up to this many short ones that follow.
 constexpr std::uint32_t max_extra_operations = 64;
 
 // Returns the point on which a parked timeline waits; a point that counts as reached if it is not
@@ -36,7 +36,9 @@ point find_blocker(const timeline& line) noexcept {
 // Runs the operations that must complete before the point, following blocked timelines to the
 // timelines that block them. Returns false if there was nothing that this thread could run.
 bool run_needed_operations(point target) noexcept {
-  // path[i] is blocked on path[i + 1]. A full path keeps only the end nearest to runnable work.
+  // path[i] is blocked on path[i + 1]; path[0] is the target. If the path is full, only the target
+  // and the newest entry are kept. When the newest entry is reached, the search starts at the
+  // target again.
   std::array<point, 64> path{target};
   std::size_t depth = 0;
   // Streams that wait for values can form a cycle until the host writes a value. This bounds the
@@ -52,14 +54,16 @@ bool run_needed_operations(point target) noexcept {
       if (depth == 0) break;
       --depth;
     } else if (current.line->try_own()) {
-      // The search continues with another timeline.
+      // The search continues with another timeline, so a worker runs the one that was unparked.
       if (unparked != nullptr && unparked != current.line) unparked->make_ready();
       next.accept_only(depth == 0 ? nullptr : path[depth - 1].line);
       current.line->run(runner_kind::helper, current.count, depth == 0 ? 0 : max_extra_operations);
       unparked = next.take_timeline();
       ran_any = true;
       steps = 0;
-      if (unparked != nullptr) --depth;  // a value may be reached before the last write to its word
+      // The wait of path[depth - 1] has ended, even if path[depth] is not reached: a word may have
+      // the value before the last write to it.
+      if (unparked != nullptr) --depth;
     } else {
       const point blocker = find_blocker(*current.line);
       if (blocker.reached() || ++steps == max_path_steps) break;
@@ -89,7 +93,9 @@ void sleep_until(point target) noexcept {
   }
 }
 
-// Runs the operations that the point needs, and spins. Returns true if the point is reached.
+// Runs the operations that the point needs. Spins for about 10 us when none can run. Returns true
+// once the point is reached, and false after the spinning. Under a deterministic schedule, returns
+// false only by `policy`, if the device has failed.
 bool try_wait(point target, on_failure policy) noexcept {
   if (target.reached()) return true;
   scheduler& sched = scheduler::instance();

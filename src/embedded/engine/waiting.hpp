@@ -11,26 +11,31 @@
 
 namespace weir::embedded::engine {
 
-// A thread that sleeps until a timeline reaches a count.
+// A thread that sleeps until a timeline, the sequence of operations of a stream, has completed a
+// count of operations. `woken` is the futex word: the waking thread sets it to 1.
 struct sleeper {
   std::atomic<std::uint32_t> woken{0};
 };
 
-// Returns when the point is reached. The calling thread runs the operations that this needs, except
-// host functions, which belong to the driver's own thread. It sleeps only while other threads run
-// the remaining ones.
+// Returns when the point, a position in a timeline, is reached. If the schedule allows it, the
+// calling thread runs the operations that the point needs, except host functions, which run on a
+// thread of the driver. The calling thread sleeps only while other threads run the remaining
+// operations.
 void wait(point target) noexcept;
 
 // Like wait(), for a call whose return tells the program that work is complete: also marks the
 // point as known to the host (timeline::is_known_to_host).
 void wait_for_host(point target) noexcept;
 
-// Like wait_for_host(), but returns instead of sleeping, and when the device fails. Returns true if
-// the point is reached.
+// Like wait_for_host(), but returns false where wait_for_host() would sleep until another thread
+// wakes the caller. Under a deterministic schedule, the call runs operations until the point is
+// reached, and returns false only if the device has failed and no operation can run.
 bool try_wait_for_host(point target) noexcept;
 
-// Runs operations that the point needs and that are ready now, if the schedule lets waiting threads
-// run operations; does not wait. Returns true if the schedule runs operations only in such calls.
+// Runs operations that the point needs and that are ready now. The serial schedule runs none here.
+// Under a deterministic schedule, runs up to 64 operations, which may be of any stream, and returns
+// true: operations then run mainly in such calls, so the caller must call again instead of
+// sleeping. Returns false under the other schedules.
 bool run_ready_operations(point target) noexcept;
 
 // Returns the device's failure; CUDA_SUCCESS if there is none. As on a GPU, a failure makes every

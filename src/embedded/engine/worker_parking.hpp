@@ -14,8 +14,8 @@
 
 namespace weir::embedded::engine {
 
-// A FIFO list of timelines, linked through the timelines. push() takes no lock. A timeline is in a
-// list at most once at a time.
+// A FIFO list of timelines, which are the sequences of operations of streams. They are linked
+// through their member Next. push() takes no lock. A timeline is in a list at most once at a time.
 //
 // Thread safety: all members may be called from any thread.
 template <timeline* timeline::*Next>
@@ -40,8 +40,8 @@ class timeline_list {
   }
 
   // Sequentially consistent: pairs with threads that add and then check which workers are awake
-  // (worker_parking). Excludes entries that another thread is moving to its list: that thread
-  // checks the list again when it has taken one.
+  // (worker_parking). Does not count entries that a concurrent pop() is moving from pushed_ to
+  // first_. The thread that called pop() checks the list again afterwards.
   [[nodiscard]] bool empty() const noexcept {
     return first_.load() == nullptr && pushed_.load() == nullptr;
   }
@@ -64,9 +64,9 @@ class timeline_list {
 using ready_list = timeline_list<&timeline::next_ready>;
 using host_list = timeline_list<&timeline::next_host>;
 
-// Counts the threads of a group. A thread is searching (awake, about to look at the list), busy, or
-// asleep. While a thread is searching, an addition wakes no other thread: a burst of work costs one
-// wake-up.
+// Counts the threads that take timelines from one list. A thread is searching (awake, about to look
+// at the list), busy, or asleep. While a thread is searching, an addition to the list wakes no
+// other thread. A burst of additions therefore costs one wake-up.
 //
 // A thread that adds to the list calls on_added() afterwards. A thread that stops searching looks
 // at the list once more afterwards, and calls on_added() if it is not empty. Entries are therefore
@@ -83,7 +83,8 @@ class worker_parking {
     busy,   // nothing: all threads are busy, and no more may be started
   };
 
-  // Call after an addition.
+  // Call after an addition to the list. Returns what the caller has to do. Under action::wake and
+  // action::start, the sleeping or new thread already counts as searching.
   [[nodiscard]] action on_added(unsigned max_threads) noexcept {
     std::uint64_t current = counts_.load();
     for (;;) {
@@ -99,6 +100,7 @@ class worker_parking {
       }
     }
   }
+  // Wakes one thread in sleep(). Call this after action::wake.
   void wake() noexcept {
     permits_.fetch_add(1, std::memory_order_release);
     os::futex_wake(permits_, 1);
@@ -113,14 +115,16 @@ class worker_parking {
   // Returns a counter that changes whenever a thread has found work.
   [[nodiscard]] std::uint64_t found_count() const noexcept { return counts_.load() >> (3 * bits); }
 
-  // State changes of the calling thread: it has found work, has finished it, or is about to sleep.
+  // Called by a searching thread that has found work. The thread is busy now.
   void on_found() noexcept { counts_.fetch_add(one_found - one_searching); }
+  // Called by a busy thread that has finished its work. The thread is searching again.
   void on_finished() noexcept { counts_.fetch_add(one_searching); }
+  // Called by a searching thread that is about to call sleep(). The thread counts as asleep now.
   void prepare_sleep() noexcept { counts_.fetch_add(one_asleep - one_searching); }
 
-  // on_exit() replaces on_finished() for a thread that exits. on_start_failed() reverts
-  // action::start.
+  // Called instead of on_finished() by a busy thread that exits.
   void on_exit() noexcept { counts_.fetch_sub(one_started); }
+  // Reverts action::start, if the thread could not be started.
   void on_start_failed() noexcept { counts_.fetch_sub(one_started + one_searching); }
 
   // Sleeps until woken; call after prepare_sleep(). Afterwards the thread is searching.
@@ -147,19 +151,21 @@ class worker_parking {
     return counts >> (2 * bits) & mask;
   }
 
+  // The numbers of searching, sleeping and started threads, of 12 bits each, and found_count().
   alignas(64) std::atomic<std::uint64_t> counts_{0};
+  // The number of calls of wake() that no thread in sleep() has used yet.
   alignas(64) std::atomic<std::uint32_t> permits_{0};
 };
 
 // Additional workers while workers are blocked. A kernel may spin until the program or another
 // stream writes memory, and occupies its worker until then. If there is work but no worker has
-// found any for a while, a spare worker is added. The blocked worker ends when its operation is
-// done.
+// found any for a while, the watchdog of the scheduler adds a spare worker. The blocked worker ends
+// when its operation is done.
 //
 // Thread safety: all members may be called from any thread.
 class spare_workers {
  public:
-  // The number of kernels that a GPU runs concurrently.
+  // The number of kernels that a GPU runs concurrently at most.
   static constexpr unsigned max_count = 128;
 
   // Returns the current number of additional workers.
@@ -178,7 +184,9 @@ class spare_workers {
     return generation_.load(std::memory_order_relaxed);
   }
 
-  // Returns true if the calling worker must end because a spare worker has replaced it.
+  // Returns true if the calling worker must end because a spare worker has replaced it. The number
+  // of additional workers is then one less. `seen_generation`: the result of generation() before
+  // the worker ran its last operation.
   [[nodiscard]] bool try_retire(std::uint32_t seen_generation) noexcept {
     if (generation() == seen_generation) [[likely]]
       return false;

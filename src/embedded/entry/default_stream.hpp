@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/entry/default_stream.hpp - which default stream a null stream argument means in the
-// current call.
+// embedded/entry/default_stream.hpp - selects the default stream that a null stream argument means
+// in the current call.
 #pragma once
 
 namespace weir::embedded::entry {
 
 enum class default_stream { legacy, per_thread };
 
-// The default stream that a null stream means on this thread, also as the implicit stream of a call
-// without a stream argument. A per-thread variant (cuStreamQuery_ptsz, ...) has the parameters of
-// its plain function and calls the plain entry point, so it passes this in a variable.
+// The default stream that a null stream means in the call that this thread is in, also for a call
+// without a stream argument. A per-thread variant (cuStreamQuery_ptsz, ...) sets it and calls the
+// plain function. A variable is needed because both have equal parameters.
 inline constinit thread_local default_stream null_stream = default_stream::legacy;
 
 // Selects the per-thread default stream until the end of the scope, then restores the previous

@@ -41,8 +41,8 @@ inline constexpr detail::driver_table entries = [] {
   return table;
 }();
 
-// The per-thread variant of a function: calls the plain entry point with null meaning the calling
-// thread's own default stream.
+// The per-thread variant of a function. call() calls the plain entry point, in which a null stream
+// then means the calling thread's own default stream.
 template <auto Plain, class Function = decltype(Plain)>
 struct per_thread;
 

@@ -9,8 +9,8 @@ namespace weir::embedded {
 
 using namespace abi;
 
-// Each function is defined in the file of its family below this folder, except those that later.def
-// lists. None throws.
+// Each function is defined in a source file below this folder, except the functions that later.def
+// lists. No function throws.
 namespace entry {
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
   CUresult symbol parameters;

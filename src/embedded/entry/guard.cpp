@@ -10,7 +10,8 @@ using namespace abi;
 
 namespace {
 
-// A use of the legacy stream invalidates the captures of blocking streams; a query does not.
+// Whether a call uses a stream or only queries it. A use of the legacy stream invalidates the
+// captures of blocking streams; a query does not.
 enum class access_kind { use, query };
 
 CUresult find_default_stream(default_stream kind, access_kind access, model::stream*& out) {

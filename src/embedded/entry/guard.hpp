@@ -15,9 +15,9 @@
 
 namespace weir::embedded::entry {
 
-// Runs the body of an entry point that a host function may call: one that names its stream or
-// event, or needs no state. Converts exceptions to result codes, because none may leave a C
-// function.
+// Runs the body of an entry point that a host function may call. Such an entry point names its
+// stream or event, or needs no state of the thread. Converts exceptions to result codes, because an
+// exception must not leave a C function.
 template <class Body>
 abi::CUresult guarded(Body&& body) noexcept {
   model::process& p = model::this_process();
@@ -41,8 +41,8 @@ abi::CUresult guarded_outside_host_functions(Body&& body) noexcept {
   });
 }
 
-// Like guarded_outside_host_functions(), for a call that is unsafe during a capture because it
-// allocates, frees or counts memory.
+// Like guarded_outside_host_functions(), for a call that is unsafe during a capture, for example
+// because it allocates or frees memory (model::check_unsafe_call()).
 template <class Body>
 abi::CUresult guarded_outside_captures(Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process& p) {
@@ -58,7 +58,8 @@ inline abi::CUresult device_failure_or(abi::CUresult call_status) noexcept {
   return failure != abi::CUDA_SUCCESS ? failure : call_status;
 }
 
-// Stores the calling thread's current context if it is usable; otherwise returns the reason.
+// Stores the calling thread's current context. Returns an error if there is none, or if it is not
+// usable.
 inline abi::CUresult current_context(model::context*& out) {
   model::context* top = model::this_thread().current();
   if (top == nullptr) return abi::CUDA_ERROR_INVALID_CONTEXT;
@@ -67,8 +68,8 @@ inline abi::CUresult current_context(model::context*& out) {
   return abi::CUDA_SUCCESS;
 }
 
-// Returns a body for guarded() and its variants: runs body(context) with the calling
-// thread's current context.
+// Returns a body for guarded() and its variants, which runs body(context) with the calling thread's
+// current context.
 template <class Body>
 auto with_current_context(Body body) {
   return [body](model::process&) {
@@ -78,25 +79,26 @@ auto with_current_context(Body body) {
   };
 }
 
-// Looks up a stream and checks that its context is usable. Null and the two default handles refer
-// to the current context of the calling thread; inside a host function they are refused. Null is
-// also the stream of a call without a stream argument (cuMemcpyHtoD).
+// Looks up a stream and checks that its context is usable. Null, CU_STREAM_LEGACY and
+// CU_STREAM_PER_THREAD mean default streams of the current context; they are an error inside a host
+// function. Null is also passed for a call without a stream argument, such as cuMemcpyHtoD.
 abi::CUresult find_stream(model::process& p, abi::CUstream handle, model::stream*& out);
 
-// Like find_stream(), for submitting work. If the stream's capture is invalidated, returns
-// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED before any other argument is checked.
+// Like find_stream(), for a call that submits work. Returns CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+// if the stream is part of an invalidated capture. Callers check their other arguments afterwards.
 inline abi::CUresult find_stream_for_work(model::process& p, abi::CUstream handle,
                                           model::stream*& out) {
   const abi::CUresult status = find_stream(p, handle, out);
   return status != abi::CUDA_SUCCESS ? status : model::check_capture_valid(*out);
 }
 
-// Like find_stream(), for a query that does not count as a use of the stream. While a blocking
-// stream captures, using the legacy stream invalidates the capture, but querying it only fails.
+// Like find_stream(), for a query that does not count as a use of the stream. If a blocking stream
+// of the context captures, a use of the legacy stream is an error and invalidates the capture. A
+// query is an error, but leaves the capture valid.
 abi::CUresult find_stream_for_query(model::process& p, abi::CUstream handle, model::stream*& out);
 
-// Return a body for guarded() and its variants: runs body(stream) with the stream that
-// find_stream() or find_stream_for_work() returns for a handle.
+// Returns a body for guarded() and its variants, which runs body(stream) with the stream that
+// find_stream() finds.
 template <class Body>
 auto with_stream(abi::CUstream handle, Body body) {
   return [body, handle](model::process& p) {
@@ -105,6 +107,7 @@ auto with_stream(abi::CUstream handle, Body body) {
     return status == abi::CUDA_SUCCESS ? body(*found) : status;
   };
 }
+// Like with_stream(), but finds the stream like find_stream_for_work().
 template <class Body>
 auto with_stream_for_work(abi::CUstream handle, Body body) {
   return with_stream(handle, [body](model::stream& found) {
@@ -113,21 +116,22 @@ auto with_stream_for_work(abi::CUstream handle, Body body) {
   });
 }
 
-// Returns when work that is submitted to the stream will access its memory: now, or when the
-// captured graph runs.
+// Returns access_time::in_graph if the stream captures, so that its work runs later as part of a
+// graph; else access_time::now.
 inline model::access_time access_time_of(const model::stream& s) {
   return s.capture() == nullptr ? model::access_time::now : model::access_time::in_graph;
 }
 
 // Returns the context whose device must be able to access the memory of work in a stream: the
-// context of the stream. A capture does not check access.
+// context of the stream. In a capture, and with a single device, returns an empty memory_user, so
+// that no access is checked.
 inline model::memory_user memory_user_for(const model::process& p, const model::stream& s) {
   return !p.has_several_devices() || s.capture() != nullptr ? model::memory_user{}
                                                             : model::memory_user{&s.owner(), false};
 }
 
-// Like memory_user_for(), for copies: the current context, whichever stream is used; without a
-// current context, the stream's.
+// Like memory_user_for(), for copies: returns the current context, or the stream's context if none
+// is current. Also in a capture.
 inline model::memory_user copy_user_for(const model::process& p, const model::stream& s) {
   if (!p.has_several_devices()) return {};
   model::context* const current = model::this_thread().current();
@@ -145,8 +149,8 @@ inline bool is_accessible(const model::process& p, model::context& user_context,
 // Looks up an event and checks that its context is usable.
 abi::CUresult find_event(model::process& p, abi::CUevent handle, model::event*& out);
 
-// Takes a free object of a handle table, calls open(object) and publishes a handle for it. If
-// `open` fails or throws, the object is recycled and the failure is passed on.
+// Takes a free object of a handle table, calls open(object), and stores a new handle of the object.
+// If `open` returns an error or throws, recycles the object and passes the error on.
 template <class Table, class Handle, class Open>
 abi::CUresult open_object(Table& table, Handle* out, Open&& open) {
   auto* const created = table.acquire();
@@ -165,8 +169,8 @@ abi::CUresult open_object(Table& table, Handle* out, Open&& open) {
   return abi::CUDA_SUCCESS;
 }
 
-// Creates a stream with validated CU_STREAM_* flags; clamps the priority to the valid range. Throws
-// std::bad_alloc.
+// Creates a stream. The caller has checked the CU_STREAM_* flags. Clamps the priority to the valid
+// range. Throws std::bad_alloc.
 inline abi::CUresult open_stream(model::context& owner_context, unsigned flags, int priority,
                                  abi::CUstream* out) {
   // A green context has no blocking streams.

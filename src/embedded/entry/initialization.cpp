@@ -13,7 +13,8 @@ namespace {
 
 using detail::result_text;
 
-// Stores null and returns CUDA_ERROR_INVALID_VALUE for an unknown result code.
+// Stores a text about a result code: its name or its description. Stores null and returns
+// CUDA_ERROR_INVALID_VALUE for an unknown result code.
 CUresult describe(CUresult result, const char* result_text::*member, const char** out) noexcept {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = detail::known_result_text_of(result).*member;
@@ -47,7 +48,7 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
   return describe(error, &result_text::text, text);
 }
 
-// There is no profiler to notify, so these functions only check.
+// There is no profiler to notify, so these functions only check the state of the calling thread.
 CUresult cuProfilerStart() {
   return guarded_outside_captures(
       with_current_context([](model::context&) { return CUDA_SUCCESS; }));

@@ -5,8 +5,8 @@
 
 namespace weir::embedded::entry {
 
-// This form has no status argument. A symbol that is not found is therefore an error, and the
-// result is left unchanged.
+// This version has no status argument. If the symbol is not found, it returns CUDA_ERROR_NOT_FOUND
+// and leaves `*found` unchanged.
 CUresult cuGetProcAddress(const char* symbol, void** found, int version, cuuint64_t flags) {
   void* address = nullptr;
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -68,7 +68,8 @@ CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int a
   return cuCtxCreate_v4(context, &params, flags, device);
 }
 
-// Always the whole device, because a context cannot be restricted to some of its multiprocessors.
+// Reports all multiprocessors of the device, because a context that is not green cannot be
+// restricted to some of them.
 CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType type) {
   return guarded_outside_host_functions([&](model::process&) {
     if (affinity == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -85,7 +86,7 @@ CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType 
   });
 }
 
-// Recent devices always use banks of four bytes, so setting the size has no effect.
+// Always reports banks of four bytes, which recent devices use.
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
   return guarded_outside_host_functions(with_current_context([&](model::context&) {
     if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -94,6 +95,7 @@ CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
   }));
 }
 
+// Only checks its argument, because the size of banks cannot be changed.
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
   return guarded_outside_host_functions(with_current_context([&](model::context&) {
     return config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
@@ -101,15 +103,17 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
   }));
 }
 
-// Edges never carry data, so these forms lose nothing.
+// This version returns no edge data. Returns CUDA_ERROR_LOSSY_QUERY if an edge has data.
 CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, size_t* count) {
   return cuGraphGetEdges_v2(graph, from, to, nullptr, count);
 }
 
+// This version returns no edge data. Returns CUDA_ERROR_LOSSY_QUERY if an edge has data.
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* dependencies, size_t* count) {
   return cuGraphNodeGetDependencies_v2(node, dependencies, nullptr, count);
 }
 
+// This version returns no edge data. Returns CUDA_ERROR_LOSSY_QUERY if an edge has data.
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes, size_t* count) {
   return cuGraphNodeGetDependentNodes_v2(node, nodes, nullptr, count);
 }

@@ -17,7 +17,8 @@ const void* address(Function* function) noexcept {
 
 CUresult not_supported() noexcept { return CUDA_ERROR_NOT_SUPPORTED; }
 
-// A function without a per-thread variant serves both default streams.
+// The functions of the embedded driver. A function without a per-thread variant has equal addresses
+// in both columns.
 #define WEIR_PER_THREAD_none(symbol) address(entries.symbol)
 #define WEIR_PER_THREAD_ptsz(symbol) address(&per_thread<entries.symbol>::call)
 #define WEIR_PER_THREAD_ptds(symbol) address(&per_thread<entries.symbol>::call)
@@ -47,7 +48,7 @@ found_proc find_proc(const char* base, int version, default_stream null_meaning)
     name_found = true;
     if (p.version <= version && (best == nullptr || p.version > best->version)) best = &p;
   }
-  // Per-thread variants exist since CUDA 7.0, also of functions that are older.
+  // Per-thread variants exist since CUDA 7.0, so a request for an older version finds none.
   if (best != nullptr && per_thread && best->per_thread != best->plain && version < 7000)
     best = nullptr;
   if (best != nullptr)
@@ -58,7 +59,7 @@ found_proc find_proc(const char* base, int version, default_stream null_meaning)
 
 void publish_procs(std::span<const proc> procs) noexcept { published = procs; }
 
-// Needs no cuInit. A host function may call it. `status` is optional.
+// Works before cuInit and in host functions. `status` may be null.
 CUresult cuGetProcAddress_v2(const char* symbol, void** found, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult* status) {
   constexpr cuuint64_t valid_flags =
@@ -74,7 +75,8 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** found, int version, cuui
   return CUDA_SUCCESS;
 }
 
-// Always fails: export tables have ids that only one vendor's libraries use.
+// Returns an error in all cases: export tables are undocumented, and only the libraries of the
+// GPU's vendor use them.
 CUresult cuGetExportTable(const void** table, const CUuuid*) {
   if (table != nullptr) *table = nullptr;
   return CUDA_ERROR_INVALID_VALUE;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/entry/proc_table.hpp - the table that cuGetProcAddress searches by base name, version
-// and default stream.
+// embedded/entry/proc_table.hpp - the table of functions that cuGetProcAddress searches.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -13,10 +12,10 @@ namespace weir::embedded::entry {
 // A version of a function.
 struct proc {
   const char* base;   // the name to pass to cuGetProcAddress
-  int version;        // the first CUDA version that has the function in this form
+  int version;        // the first CUDA version with this version of the function
   const void* plain;  // a null stream means the legacy default stream
-  // a null stream means the thread's own default stream; equals `plain` if the function uses no
-  // stream
+  // The function for which a null stream means the thread's own default stream. Equal to `plain` if
+  // there is no such variant.
   const void* per_thread;
 };
 
@@ -26,14 +25,14 @@ struct found_proc {
   abi::CUdriverProcAddressQueryResult status;
 };
 
-// Finds the newest form of a function that is not newer than `version`, for programs in which a
-// null stream has this meaning.
+// Finds the newest version of a function that is not newer than the CUDA version `version`.
+// `null_meaning` selects between proc::plain and proc::per_thread.
 [[nodiscard]] found_proc find_proc(const char* base, int version,
                                    default_stream null_meaning) noexcept;
 
-// Replaces the list that find_proc() searches. The drop-in publishes its exported functions when it
-// is loaded, because a program may compare a found address with the one it linked against. Without
-// the drop-in, the entry points themselves are found. The list must outlive the process.
+// Replaces the list that find_proc() searches. By default it has the addresses of the entry points.
+// The drop-in passes its exported functions when it is loaded, because a program may compare a
+// found address with the address of a function that it linked. `procs` must never be destroyed.
 void publish_procs(std::span<const proc> procs) noexcept;
 
 }  // namespace weir::embedded::entry

@@ -16,8 +16,10 @@
 #include <string_view>
 #include <utility>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "api/graph/node_metadata.hpp"
 #include "graph_fixture.hpp"
@@ -150,6 +152,24 @@ TEST_F(GraphDot, NodesOfChildGraphsAndBodiesHaveTheirAttributes) {
   expect_count(moved.child(), "weir_tag=\"whole\"", 1);
 }
 
+// A driver that numbers the edges gives them attributes too.
+TEST_F(GraphDot, TheTopologyDoesNotChangeWhatIsAdded) {
+  graph child;
+  const fill_node a = child.add(fill_parameters{x, 1});
+  const fill_node b = child.add(fill_parameters{x, 2}, {a});
+  child.tag(b, "inner");
+  const child_graph_node c = g.add(child_graph_parameters{child});
+  g.add(child_graph_parameters{child}, {c});
+  const auto added = [&](dot_detail details) {
+    const std::string text = g.dot(details);
+    return text.substr(text.find("}\n\"graph_") + 1);
+  };
+  const std::string names = added(dot_detail::names);
+  EXPECT_EQ(count_in(names, "weir_tag=\"inner\""), 2u) << names;
+  EXPECT_EQ(added(dot_detail::topology), names);
+  EXPECT_EQ(added(dot_detail::verbose), names);
+}
+
 TEST_F(GraphDot, ANamedEventIsAnAttribute) {
   event named{gpu};
   event other{gpu};
@@ -187,6 +207,22 @@ TEST_F(GraphDot, AFullDiskLeavesTheOldFile) {
   EXPECT_NE(failure->hint().find("File too large"), std::string::npos) << failure->what();
   EXPECT_EQ(text_of_file(), before) << "the old file is unchanged";
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator{own.path()}, {}), 1);
+}
+
+// /dev/stdout and bash's >(command) name descriptors. The text is written where the descriptor is.
+TEST_F(GraphDot, ADescriptorIsWrittenTo) {
+  g.add(empty_parameters{});
+  const test::temporary_folder own;
+  const std::string path = own.path() / "log";
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(::write(file, "before ", 7), 7);
+  g.write_dot("/dev/fd/" + std::to_string(file));
+  ASSERT_EQ(::write(file, " after", 6), 6);
+  EXPECT_EQ(::close(file), 0);
+  std::ifstream written{path};
+  EXPECT_EQ((std::string{std::istreambuf_iterator<char>{written}, {}}),
+            "before " + g.dot() + " after");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// kernels/kernels.cu - cases/kernels.cpp's kPtx in CUDA C: for a driver that takes no PTX.
+// kernels/kernels.cu - cases/kernel/kernels.cpp's kPtx in CUDA C: for a driver that takes no PTX.
 extern "C" {
 
 __device__ unsigned word = 17;

@@ -1,4 +1,5 @@
-// kernels/modules.cu - cases/modules.cpp's kModulePtx in CUDA C: for a driver that takes no PTX.
+// kernels/modules.cu - cases/kernel/modules.cpp's kModulePtx in CUDA C: for a driver that takes no
+// PTX.
 extern "C" {
 
 __device__ unsigned word = 17;

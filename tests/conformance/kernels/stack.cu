@@ -1,4 +1,5 @@
-// kernels/stack.cu - cases/kernel_stack.cpp's kDeepPtx in CUDA C: for a driver that takes no PTX.
+// kernels/stack.cu - cases/kernel/kernel_stack.cpp's kDeepPtx in CUDA C: for a driver that takes no
+// PTX.
 namespace {
 
 __device__ __noinline__ unsigned deep(unsigned n) {

@@ -3,7 +3,9 @@
 #include "image_fixture.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 namespace weir::embedded {
@@ -260,6 +262,33 @@ TEST_F(Launch, UnloadingAModuleWaitsForItsLaunches) {
   ASSERT_EQ(driver.cuMemcpyDtoHAsync_v2(cell.get(), counter, 4, s), CUDA_SUCCESS);
   m.unload();
   EXPECT_EQ(*static_cast<std::uint32_t*>(cell.get()), 17u + 32000);
+}
+
+// A launch is captured, or refused, or runs: another thread may end the capture meanwhile.
+TEST_F(Launch, ALaunchMayMeetTheEndOfACapture) {
+  constexpr int captures = 20'000;
+  const test_module m;
+  const CUfunction count = m.function("count");
+  CUstream stream = nullptr;
+  ASSERT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  std::atomic<bool> is_over{false};
+  std::thread capturing{[&] {
+    for (int i = 0; i < captures; ++i) {
+      CUgraph graph = nullptr;
+      EXPECT_EQ(driver.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+                CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+    }
+    is_over = true;
+  }};
+  while (!is_over) {
+    const CUresult answer = launch(count, 1, 1, nullptr, stream);
+    EXPECT_TRUE(answer == CUDA_SUCCESS || answer == CUDA_ERROR_ILLEGAL_STATE) << answer;
+  }
+  capturing.join();
+  EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamDestroy_v2(stream), CUDA_SUCCESS);
 }
 
 }  // namespace

@@ -36,19 +36,6 @@ driver_label label_of(const dot_node& node) {
   return read_plain_label(label.empty() ? std::string_view{node.name} : label);
 }
 
-drawn_edge edge_of(const dot_edge& edge, std::size_t source, std::size_t target) {
-  const auto port = [&](std::string_view name) {
-    const std::string_view text = value_of(edge.attributes, name);
-    return text.empty() ? std::string_view{"0"} : text;
-  };
-  const std::string_view source_port = port("taillabel");
-  const std::string_view target_port = port("headlabel");
-  std::string label{value_of(edge.attributes, "label")};
-  if (source_port != "0" || target_port != "0")
-    label = fmt::format("port {} to {}", source_port, target_port);
-  return {source, target, std::move(label), value_of(edge.attributes, "style") == "dashed"};
-}
-
 class graph_reader {
  public:
   explicit graph_reader(const dot_graph& text)
@@ -73,8 +60,9 @@ class graph_reader {
     }
     for (const std::size_t edge : edges_[subgraph]) {
       const dot_edge& read = text_.edges[edge];
-      created.edges.push_back(
-          edge_of(read, index_of_node.at(read.source), index_of_node.at(read.target)));
+      created.edges.push_back({index_of_node.at(read.source), index_of_node.at(read.target),
+                               std::string{value_of(read.attributes, "label")},
+                               value_of(read.attributes, "style") == "dashed"});
     }
     std::ranges::sort(created.edges, {}, [](const drawn_edge& e) {
       return std::tuple{e.source, e.target, e.label, e.dashed};

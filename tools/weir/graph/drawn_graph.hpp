@@ -27,8 +27,8 @@ struct drawn_node {
 struct drawn_edge {
   std::size_t source = 0;
   std::size_t target = 0;
-  std::string label;    // such as "port 1 to 0"; empty for most edges
-  bool dashed = false;  // for edges that begin before the end of the source
+  std::string label;    // empty for the edges of a driver
+  bool dashed = false;  // false for the edges of a driver
 
   [[nodiscard]] bool is_plain() const noexcept { return label.empty() && !dashed; }
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 namespace weir::tool {
 namespace {
@@ -68,6 +69,21 @@ std::vector<record_group> groups_of(std::string_view label) {
   return groups;
 }
 
+// Returns the indices of a group of names and of the group of their values inside a group. A group
+// of another size may precede them.
+std::optional<std::pair<std::size_t, std::size_t>> names_and_values(
+    const std::vector<record_group>& groups, const record_group& group) {
+  const std::size_t count = group.groups.size();
+  if (count != 2 && count != 3) return std::nullopt;
+  const std::size_t names = group.groups[count - 2];
+  const std::size_t values = group.groups[count - 1];
+  const std::size_t size = groups[names].fields.size();
+  if (!groups[names].groups.empty() || !groups[values].groups.empty()) return std::nullopt;
+  if (size != groups[values].fields.size()) return std::nullopt;
+  if (count == 3 && size == groups[group.groups[0]].fields.size()) return std::nullopt;
+  return std::pair{names, values};
+}
+
 }  // namespace
 
 bool driver_label::contains(std::string_view word) const {
@@ -75,8 +91,9 @@ bool driver_label::contains(std::string_view word) const {
 }
 
 std::string_view driver_label::value(std::string_view name) const {
-  const auto found = std::ranges::find(values, name, &std::pair<std::string, std::string>::first);
-  return found == values.end() ? std::string_view{} : found->second;
+  const auto found = std::find_if(values.rbegin(), values.rend(),
+                                  [name](const auto& value) { return value.first == name; });
+  return found == values.rend() ? std::string_view{} : found->second;
 }
 
 driver_label read_plain_label(std::string_view label) {
@@ -85,6 +102,10 @@ driver_label read_plain_label(std::string_view label) {
     text += label[i] == '\\' && i + 1 < label.size() ? unescaped(label[++i]) : label[i];
   driver_label read;
   add_lines(text, read.words);
+  for (const std::string& line : read.words) {
+    if (const std::size_t colon = line.find(": "); colon != std::string::npos)
+      read.values.emplace_back(line.substr(0, colon), line.substr(colon + 2));
+  }
   return read;
 }
 
@@ -95,15 +116,11 @@ driver_label read_record_label(std::string_view label) {
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const record_group& group = groups[i];
     for (const std::string& field : group.fields) add_lines(field, read.words);
-    if (group.fields.empty() && group.groups.size() == 2) {
-      const record_group& names = groups[group.groups[0]];
-      const record_group& values = groups[group.groups[1]];
-      if (names.groups.empty() && values.groups.empty() &&
-          names.fields.size() == values.fields.size()) {
-        for (std::size_t k = 0; k < names.fields.size(); ++k)
-          read.values.emplace_back(names.fields[k], values.fields[k]);
-        used[group.groups[0]] = used[group.groups[1]] = true;
-      }
+    if (const auto found = names_and_values(groups, group)) {
+      const auto [names, values] = *found;
+      for (std::size_t k = 0; k < groups[names].fields.size(); ++k)
+        read.values.emplace_back(groups[names].fields[k], groups[values].fields[k]);
+      used[names] = used[values] = true;
     }
     if (!used[i] && group.groups.empty() && group.fields.size() == 2)
       read.values.emplace_back(group.fields[0], group.fields[1]);

@@ -23,7 +23,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -72,10 +71,13 @@ void draw(const graph_options& options) {
 
 void add_drawing_options(CLI::App& command, drawing_options& parsed) {
   command
-      .add_option("--direction", parsed.direction,
-                  "Where later nodes are: further down, or further to the right")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, drawing_direction>{
-          {"down", drawing_direction::down}, {"right", drawing_direction::right}}))
+      .add_option_function<std::string>(
+          "--direction",
+          [&parsed](const std::string& name) {
+            parsed.direction = name == "right" ? drawing_direction::right : drawing_direction::down;
+          },
+          "Where later nodes are: further down, or further to the right")
+      ->check(CLI::IsMember({"down", "right"}))
       ->default_str("down");
   command
       .add_option("--fold-above", parsed.fold_above,

@@ -44,8 +44,11 @@ std::string html_text(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = character_length(text);
     const bool is_control = length == 1 && (text[0] < 0x20 || text[0] == 0x7f);
-    characters.push_back(is_control ? "\xEF\xBF\xBD"
-                                    : xml_text(text.substr(0, length == 0 ? 1 : length)));
+    if (text[0] == '\\')
+      characters.emplace_back("&#92;");  // Graphviz replaces \N and \G, in HTML-like text too
+    else
+      characters.push_back(is_control ? "\xEF\xBF\xBD"
+                                      : xml_text(text.substr(0, length == 0 ? 1 : length)));
     text.remove_prefix(length == 0 ? 1 : length);
   }
   // Graphviz removes spaces at the ends and next to other spaces.

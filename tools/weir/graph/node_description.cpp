@@ -28,7 +28,6 @@ constexpr std::pair<std::string_view, node_kind> kind_words[] = {
     {"HOST", node_kind::host_function},
     {"GRAPH", node_kind::child_graph},
     {"EMPTY", node_kind::empty},
-    {"WAIT_EVENT", node_kind::event_wait},
     {"EVENT_WAIT", node_kind::event_wait},
     {"EVENT_RECORD", node_kind::event_record},
     {"EXT_SEMAS_SIGNAL", node_kind::semaphore_signal},
@@ -74,13 +73,11 @@ std::optional<std::uint64_t> bytes_in_summary(const driver_label& label) {
   return std::nullopt;
 }
 
-// Returns the letters of "HtoD", by which drivers show the kinds of memory of a copy.
-std::optional<std::pair<char, char>> direction_of(const driver_label& label) {
-  for (const std::string_view word : label.words) {
-    const std::string_view text = word.substr(word.starts_with('(') ? 1 : 0, 4);
-    if (text.size() == 4 && text.substr(1, 2) == "to") return std::pair{text[0], text[3]};
-  }
-  return std::nullopt;
+// Returns the letter of a side of a copy: the kind of memory that the program declared, and in
+// parentheses the actual kind. Memory of an allocation node is "HOST (DEVICE)" before its launch.
+char memory_letter(std::string_view kinds) {
+  if (kinds.starts_with("ARRAY")) return 'A';
+  return kinds.find("(HOST") != std::string_view::npos ? 'H' : 'D';
 }
 
 const char* memory_text(char letter) {
@@ -92,14 +89,36 @@ const char* memory_text(char letter) {
   }
 }
 
-// Returns the addresses in a label, in order.
-std::vector<std::uint64_t> addresses_in(const driver_label& label) {
-  std::vector<std::uint64_t> addresses;
-  for (const std::string_view word : label.words) {
-    if (const auto address = number_in(word); address && word.starts_with("0x"))
-      addresses.push_back(*address);
+// Returns the letters of the kinds of memory of a copy, from a record or from "(HtoD,400)".
+std::optional<std::pair<char, char>> direction_of(const driver_label& label) {
+  std::vector<std::string_view> kinds;
+  for (const auto& [name, value] : label.values) {
+    if (name == "MemoryType") kinds.emplace_back(value);
   }
-  return addresses;
+  if (kinds.size() == 2) return std::pair{memory_letter(kinds[0]), memory_letter(kinds[1])};
+  for (const std::string_view word : label.words) {
+    const std::string_view text = word.substr(word.starts_with('(') ? 1 : 0, 4);
+    if (text.size() == 4 && text.substr(1, 2) == "to") return std::pair{text[0], text[3]};
+  }
+  return std::nullopt;
+}
+
+std::string copy_text(const driver_label& label) {
+  std::string text = "copy";
+  const bool runtime = label.value("WidthInBytes").empty();
+  if (const auto width = number_in(label.value(runtime ? "Width" : "WidthInBytes"))) {
+    const std::uint64_t rows = product(number_in(label.value("Height")).value_or(1),
+                                       number_in(label.value("Depth")).value_or(1));
+    text += " " + extent_text(*width, rows);
+  } else if (const auto bytes = bytes_in_summary(label)) {
+    text += " " + bytes_text(*bytes);
+  }
+  const auto direction = direction_of(label);
+  if (!direction) return text;
+  const char* const source = memory_text(direction->first);
+  const char* const target = memory_text(direction->second);
+  if (source != nullptr && target != nullptr) text += fmt::format(", {} to {}", source, target);
+  return text;
 }
 
 std::string fill_text(const driver_label& label) {
@@ -152,30 +171,43 @@ std::string kernel_text(const driver_label& label) {
   return name.empty() ? "kernel" : "kernel " + demangled(name);
 }
 
+// Returns the value of a write or a wait. A driver writes 64 bits in decimal digits after "0x".
+std::uint64_t batch_value(std::string_view operation, std::string_view value) {
+  const bool decimal = operation.ends_with("64") && value.starts_with("0x") &&
+                       value.find_first_not_of("0123456789", 2) == std::string_view::npos;
+  return number_in(value.substr(decimal ? 2 : 0)).value_or(0);
+}
+
+// Returns a text such as "wait for value >= 7" for an operation, its value and its flags.
+std::string operation_text(std::string_view operation, std::string_view value,
+                           std::string_view flags) {
+  const std::uint64_t number = batch_value(operation, value);
+  if (operation.starts_with("WRITE")) return fmt::format("write value {}", number);
+  static constexpr std::pair<std::string_view, std::string_view> signs[] = {
+      {"GEQ", ">="}, {"EQ", "=="}, {"AND", "&"}, {"NOR", "nor"}};
+  const auto sign =
+      std::ranges::find(signs, flags, &std::pair<std::string_view, std::string_view>::first);
+  return fmt::format("wait for value {}{}{}", sign == std::end(signs) ? "" : sign->second,
+                     sign == std::end(signs) ? "" : " ", number);
+}
+
+// An operation has four fields: its name, the address, the value and flags.
 std::string batch_text(const driver_label& label) {
   std::size_t waits = 0;
   std::size_t writes = 0;
-  std::string_view last;
-  for (const auto& [operation, value] : label.values) {
-    const bool is_wait = operation.find("WAIT_VALUE") != std::string::npos;
-    if (!is_wait && operation.find("WRITE_VALUE") == std::string::npos) continue;
+  std::string last;
+  for (std::size_t i = 0; i + 3 < label.words.size(); ++i) {
+    const std::string_view operation = label.words[i];
+    const bool is_wait = operation.starts_with("WAIT_VALUE");
+    if (!is_wait && !operation.starts_with("WRITE_VALUE")) continue;
     ++(is_wait ? waits : writes);
-    last = value;
+    last = operation_text(operation, label.words[i + 2], label.words[i + 3]);
   }
   if (waits + writes == 0) return "values";
-  if (waits + writes > 1) {
-    std::string text = waits == 0 ? "" : plural(waits, "value wait");
-    if (writes != 0) text += (waits == 0 ? "" : ", ") + plural(writes, "value write");
-    return text;
-  }
-  if (writes == 1) return fmt::format("write value {}", last);
-  static constexpr std::pair<std::string_view, std::string_view> signs[] = {
-      {"GEQ", ">="}, {"EQ", "=="}, {"AND", "&"}, {"NOR", "nor"}};
-  for (const auto& [word, sign] : signs) {
-    if (last.starts_with(word))
-      return fmt::format("wait for value {}{}", sign, last.substr(word.size()));
-  }
-  return fmt::format("wait for value {}", last);
+  if (waits + writes == 1) return last;
+  std::string text = waits == 0 ? "" : plural(waits, "value wait");
+  if (writes != 0) text += (waits == 0 ? "" : ", ") + plural(writes, "value write");
+  return text;
 }
 
 std::string conditional_text(const driver_label& label, std::size_t bodies) {
@@ -208,35 +240,6 @@ void node_descriptions::add_allocation(const driver_label& label) {
   const auto address = number_in(label.value("dptr"));
   const auto bytes = number_in(label.value("bytesize"));
   if (address && bytes) allocated_[*address] = *bytes;
-}
-
-bool node_descriptions::is_allocated(std::uint64_t address) const {
-  const auto after = allocated_.upper_bound(address);
-  return after != allocated_.begin() &&
-         address - std::prev(after)->first < std::prev(after)->second;
-}
-
-// Memory of an allocation node does not exist before a launch. A driver may report it as host
-// memory.
-std::string node_descriptions::copy_text(const driver_label& label) const {
-  std::string text = "copy";
-  if (const auto width = number_in(label.value("Width"))) {
-    const std::uint64_t rows = product(number_in(label.value("Height")).value_or(1),
-                                       number_in(label.value("Depth")).value_or(1));
-    text += " " + extent_text(*width, rows);
-  } else if (const auto bytes = bytes_in_summary(label)) {
-    text += " " + bytes_text(*bytes);
-  }
-  auto direction = direction_of(label);
-  if (!direction) return text;
-  if (const std::vector<std::uint64_t> addresses = addresses_in(label); addresses.size() >= 2) {
-    if (is_allocated(addresses.end()[-2])) direction->first = 'D';
-    if (is_allocated(addresses.back())) direction->second = 'D';
-  }
-  const char* const source = memory_text(direction->first);
-  const char* const target = memory_text(direction->second);
-  if (source != nullptr && target != nullptr) text += fmt::format(", {} to {}", source, target);
-  return text;
 }
 
 std::string node_descriptions::free_text(const driver_label& label) const {

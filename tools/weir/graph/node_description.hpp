@@ -33,9 +33,7 @@ class node_descriptions {
 
  private:
   [[nodiscard]] std::string event_text(const driver_label& label, std::string_view name);
-  [[nodiscard]] std::string copy_text(const driver_label& label) const;
   [[nodiscard]] std::string free_text(const driver_label& label) const;
-  [[nodiscard]] bool is_allocated(std::uint64_t address) const;
 
   std::map<std::string, std::size_t, std::less<>> events_;  // numbers of events without a name
   std::map<std::uint64_t, std::uint64_t> allocated_;        // size in bytes by address

@@ -20,7 +20,9 @@ struct findings {
 // The Shannon entropy of the distribution in bits per byte, 0 to 8.
 [[nodiscard]] double entropy_of(const histogram& counts);
 
+// Adds each count to the count of its byte value in `sum`.
 void add(histogram& sum, std::span<const std::uint32_t, 256> counts) noexcept;
+// Adds each count to the count of its byte value in `sum`.
 void add(histogram& sum, const histogram& counts) noexcept;
 
 }  // namespace weir::tool::scan

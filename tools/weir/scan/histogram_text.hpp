@@ -8,8 +8,9 @@
 
 namespace weir::tool::scan {
 
-// Returns a few lines with the scale. Each column shows the mean share of four byte values, with
-// block characters or in ASCII.
+// Returns a chart of a few lines with a scale, drawn with block characters or, without `utf8`, in
+// ASCII. Each column stands for four consecutive byte values. Its height is a quarter of the share
+// that these four values have among all bytes.
 [[nodiscard]] std::string histogram_text(const histogram& counts, bool utf8);
 
 }  // namespace weir::tool::scan

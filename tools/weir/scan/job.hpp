@@ -17,7 +17,8 @@
 
 namespace weir::tool::scan {
 
-// call by call, or with one graph launch for each chunk
+// How the work of a chunk is enqueued. `queued`: call by call. `replayed`: with one graph launch
+// for each full chunk.
 enum class launch_mode { queued, replayed };
 
 struct result {
@@ -41,10 +42,10 @@ class job {
   ~job();
 
   // Reads the whole file chunk by chunk into pinned memory, sends it to the device and analyses it
-  // there. plan.readers threads share the slots; each thread reads into its free slots and waits
-  // for nothing else. The time is measured from the first read until all results are combined,
-  // without capture. Throws failure if the file cannot be read, and weir::error for errors of the
-  // device. All threads have ended then.
+  // there. plan.readers threads share the slots; each thread reads into its own free slots and
+  // waits only if none of them is free. The time is measured from the first read until all results
+  // are combined, without capture. Throws failure if the file cannot be read, and weir::error for
+  // errors of the device. All threads have ended then.
   [[nodiscard]] result run(launch_mode mode, const progress_callback& on_progress);
 
   // Like run(), without reading: processes `chunks` full chunks that are already in the slots, from
@@ -58,14 +59,18 @@ class job {
   // of its own slots.
   template <class Each>
   void run_chunks(std::uint64_t chunks, const Each& each);
+  // Sets the mode and the parts of all slots, and waits until graphs are uploaded.
   void set(launch_mode mode, parts which);
+  // Reads the first chunks of the file into the slots and fills expected_, unless that is done
+  // already.
   void fill_slots();
 
   const input_file& file_;
   plan plan_;
   std::vector<stream> streams_;
   std::vector<slot> slots_;
-  // The results of the chunks that fill_slots() has read; empty if the slots hold other chunks.
+  // The remainder of each slot's chunk, if fill_slots() has read the chunks; empty if the slots
+  // hold other chunks.
   std::vector<std::uint32_t> expected_;
 };
 

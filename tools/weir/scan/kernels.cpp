@@ -14,15 +14,17 @@ namespace {
 
 constexpr unsigned threads = 32;  // in a block, as in scan.cu
 
-// The number of blocks that run concurrently. An embedded device runs them on the host's
-// processors, whatever its attributes say.
+// Returns the number of blocks that keeps the device busy: two for each multiprocessor. An embedded
+// device runs blocks on the host's processors, whatever its attributes say, so there it is two for
+// each processor.
 unsigned useful_blocks(weir::device device) {
   if (device.is_embedded()) return 2 * std::max(1u, std::thread::hardware_concurrency());
   return 2 * static_cast<unsigned>(device.attribute(device_attribute::multiprocessor_count));
 }
 
-// A block has a fixed cost besides its tile. Tiles are therefore as large as possible while every
-// multiprocessor has a block.
+// Returns the size of a tile, the part of a chunk that one block processes. A block also has a
+// fixed cost. A tile is therefore as large as possible while there are `blocks` tiles, within 8 to
+// 256 KiB.
 unsigned tile_bytes(std::size_t bytes, unsigned blocks) {
   return std::bit_floor(
       static_cast<unsigned>(std::clamp<std::size_t>(bytes / blocks, 8 << 10, 256 << 10)));

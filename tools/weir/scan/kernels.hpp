@@ -18,6 +18,7 @@ namespace weir::tool::scan {
 // Kernels process memory in units of this many bytes.
 inline constexpr std::size_t unit_bytes = 16;
 
+// Returns `bytes` rounded up to a multiple of unit_bytes.
 [[nodiscard]] constexpr std::size_t whole_units(std::size_t bytes) noexcept {
   return (bytes + unit_bytes - 1) / unit_bytes * unit_bytes;
 }
@@ -38,7 +39,7 @@ class kernels {
  private:
   kernel remainder_;
   kernel count_bytes_;
-  unsigned blocks_;  // the number of blocks that the device should run at least
+  unsigned blocks_;  // the number of blocks that keeps the device busy
 };
 
 }  // namespace weir::tool::scan

@@ -11,9 +11,9 @@
 
 namespace weir::tool::scan {
 
-// A GPU waits for the reads: one thread copies out of the page cache at a fraction of the bus's
-// speed. Only half of the processors read, because the kernels of an embedded device need some,
-// too.
+// Returns the number of threads that read the file: one for every two processors, up to eight.
+// Several are needed because one thread copies out of the page cache at a fraction of the bus's
+// speed. The other processors are left to the kernels of an embedded device.
 [[nodiscard]] inline int default_readers() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency() / 2), 1, 8);
 }
@@ -21,7 +21,7 @@ namespace weir::tool::scan {
 struct plan {
   std::size_t chunk_bytes = std::size_t{2} << 20;
   int streams = 4;
-  int in_flight = 16;  // chunks between reading and the return of their results
+  int in_flight = 16;  // the maximum number of chunks that are read and not finished yet
   int readers = default_readers();
   weir::device device{0};
 

@@ -15,7 +15,7 @@ namespace weir::tool::scan {
 // Three ways to enqueue the work: in one stream, in several, and in several from graphs.
 inline constexpr std::size_t columns = 3;
 
-// The times of equal work in each of these ways; the best of the passes.
+// The times of equal work, one for each way to enqueue it. Each is the best of the passes.
 struct measured {
   std::string_view name;
   std::string_view key;
@@ -32,21 +32,21 @@ struct report {
   int passes = 0;
   std::string driver;
   std::string device_name;
-  // To compile the kernels, or find them in the cache, and load them.
+  // The time to compile the kernels, or to find them in the cache, and to load them.
   double preparation_seconds = 0;
   findings found;  // equal for the device and the host
   double host_seconds = 0;
   measured copies;
   measured kernels;
-  measured both;        // of chunks in pinned memory
-  measured from_file;   // including reads
+  measured both;        // copies and kernels of chunks in pinned memory
+  measured from_file;   // like `both`, and the file is read
   std::string picture;  // the file of the drawn histogram; empty if none was requested
 
-  // The throughput of both together, relative to the slower of them alone.
+  // Returns the throughput of copies and kernels together, relative to the slower of the two alone.
   [[nodiscard]] double relative_to_slower(std::size_t column) const;
 };
 
-// With box-drawing and block characters, or in ASCII.
+// Returns the report with box-drawing and block characters, or, without `utf8`, in ASCII.
 [[nodiscard]] std::string to_text(const report& report, bool utf8);
 [[nodiscard]] std::string to_json(const report& report);
 

@@ -6,9 +6,9 @@
 
 namespace weir::tool::scan {
 
-// Runs work(0) .. work(count - 1) concurrently, the first on the calling thread. Returns when all
-// have ended, then throws the first exception of them. A `work` that waits for others must notice
-// if they fail.
+// Runs work(0) .. work(count - 1) concurrently, the first on the calling thread. Waits until all
+// calls have ended. If calls have thrown, then throws the exception of the first of them by number.
+// If one call waits for another, it must notice that the other has failed.
 void run_on_threads(int count, const std::function<void(int)>& work);
 
 }  // namespace weir::tool::scan

@@ -17,8 +17,8 @@ struct scale_mark {
 inline constexpr std::array<scale_mark, 5> scale_marks{
     {{1, "100 %"}, {1e-1, "10 %"}, {1e-2, "1 %"}, {1e-3, "0.1 %"}, {1e-4, "0.01 %"}}};
 
-// The position of a share on the scale: 1 for all bytes, 0 for the smallest share shown and
-// anything less.
+// Returns the position of a share on the scale: 1 for a share of 100 %, 0 for a share of 0.01 % or
+// less.
 [[nodiscard]] inline double height_of(double share) {
   const double least = scale_marks.back().share;
   return share <= least ? 0 : std::min(1.0, 1 - std::log(share) / std::log(least));

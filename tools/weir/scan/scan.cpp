@@ -46,7 +46,8 @@ struct options : job_options {
   std::string svg;
 };
 
-// Longer measurements in memory give no more information.
+// The maximum number of bytes for a measurement in memory. Longer measurements give no more
+// information.
 constexpr std::uint64_t max_in_memory = std::uint64_t{1} << 30;
 
 bool terminal_takes_utf8() {

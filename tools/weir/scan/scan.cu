@@ -14,11 +14,14 @@ constexpr unsigned one = 0x80000000;
 constexpr unsigned threads = 32;  // in a block
 
 __device__ unsigned squares[32];  // x^1, x^2, x^4, x^8, ...
-// Byte i of a remainder, multiplied by x^(bits of one unit for each thread).
+// over_a_row[i][b]: the remainder whose byte number i is b and whose other bytes are 0, multiplied
+// by x^n. n is the number of bits in a row, which is one unit for each thread of a block.
 __device__ unsigned over_a_row[4][256];
-// x^(bits from the beginning of a word to the end of its row), the last word of the row first.
+// in_a_row[i]: x^n, where n is the number of bits from the beginning of a word to the end of its
+// row. Words are counted from the end of the row.
 __device__ unsigned in_a_row[4 * threads];
 
+// Returns the product of two remainders.
 __device__ unsigned product(unsigned a, unsigned b) {
   unsigned sum = 0;
   for (int i = 0; i < 32; ++i) {
@@ -29,7 +32,7 @@ __device__ unsigned product(unsigned a, unsigned b) {
   return sum;
 }
 
-// x^n.
+// Returns x^n.
 __device__ unsigned power(unsigned long long n) {
   unsigned result = one;
   for (unsigned i = 0; n != 0; n >>= 1, ++i) {
@@ -51,6 +54,7 @@ __global__ void prepare() {
   if (t < 4 * threads) in_a_row[t] = power(32 * (t + 1));
 }
 
+// Returns a remainder multiplied by x^n, where n is the number of bits in a row.
 __device__ unsigned past_a_row(const unsigned (&table)[4][256], unsigned rest) {
   return table[0][rest & 255] ^ table[1][rest >> 8 & 255] ^ table[2][rest >> 16 & 255] ^
          table[3][rest >> 24];

@@ -16,7 +16,7 @@
 
 namespace weir::tool::scan {
 
-// The parts of the work to do. Leaving one out measures the other alone.
+// The parts of the work to do. With only one part, the time of that part alone can be measured.
 struct parts {
   bool copies = true;
   bool kernels = true;
@@ -47,9 +47,10 @@ class slot {
   // Enqueues the work and completes when it is done. Throws what it failed with.
   [[nodiscard]] task<> process(std::size_t bytes);
 
-  // The results of the last chunk: the remainder, to be combined with those of earlier chunks by
-  // crc32_combine, and the count of each byte value.
+  // Returns the remainder of the last chunk, to be combined with the remainders of the chunks
+  // before it in the file (crc32_joined).
   [[nodiscard]] std::uint32_t remainder() const noexcept { return host_results_[0]; }
+  // Returns the count of each byte value in the last chunk.
   [[nodiscard]] std::span<const std::uint32_t, 256> counts() const noexcept {
     return std::span{host_results_}.subspan<1, 256>();
   }

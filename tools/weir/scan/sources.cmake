@@ -1,5 +1,5 @@
-# weir_scan_sources(TARGET): gives a program the job of `weir scan`, and in it the text of its kernels, so that it runs where
-# the tree is not.
+# weir_scan_sources(TARGET): adds the job of `weir scan` to a program. The text of its kernels is compiled into the program,
+# so that the program also runs on a machine without the source tree.
 function(weir_scan_sources target)
   set(folder ${PROJECT_SOURCE_DIR}/tools/weir)
   file(READ ${folder}/scan/scan.cu text)

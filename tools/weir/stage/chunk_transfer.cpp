@@ -26,7 +26,8 @@ chunk_transfer::chunk_transfer(const pipeline_streams& streams, weir::device dev
   // Touches all pages now, so that page faults are not part of a measurement.
   fill(copied_in_.stream(), copied_in_, std::byte{0});
   fill(copied_across_.stream(), copied_across_, std::byte{0});
-  // From this point of its stream on the memory is allocated, so other streams wait for it.
+  // The buffers are allocated in the order of this stream, so all other streams wait for the event
+  // that is recorded here.
   copied_in_.stream().record(out_done_);
   for (const stream& s : streams.all()) {
     if (s.ref() == copied_in_.stream()) continue;

@@ -23,11 +23,12 @@ class chunk_transfer {
   void enqueue(const pipeline_streams& streams, std::uint64_t chunk,
                std::span<const std::byte> from, std::span<std::byte> to);
 
-  // The two buffers, for a caller that enqueues the copies itself. Use them only between chunks and
-  // after the memory is allocated.
+  // Returns the buffer of the first copy, for a caller that enqueues the copies itself. That caller
+  // has to order its copies after the allocation of the buffers and after the previous chunk.
   [[nodiscard]] std::span<std::byte> copied_in() noexcept {
     return {copied_in_.data(), copied_in_.size()};
   }
+  // Like copied_in(), for the buffer of the copy across the device.
   [[nodiscard]] std::span<std::byte> copied_across() noexcept {
     return {copied_across_.data(), copied_across_.size()};
   }

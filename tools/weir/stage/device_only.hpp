@@ -22,8 +22,8 @@ class device_only {
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return source_.size(); }
 
-  // Copies all of it through the device once. Returns the seconds from the first enqueued copy to
-  // the end of the last one, without the creation of streams and memory.
+  // Copies all the data through the device once. Returns the seconds from the first enqueued copy
+  // to the end of the last one, without the creation of streams and memory.
   [[nodiscard]] double run(const plan& plan);
 
   // Returns true if the last run brought back the data that was sent.

@@ -20,9 +20,10 @@ struct stream_range {
   friend constexpr bool operator==(const stream_range&, const stream_range&) = default;
 };
 
-// Distributes the steps over the streams. With up to four streams, neighbouring steps share a
-// stream; steps that compete least share first (in and across). With more streams, a step has
-// several, which take turns.
+// Returns the streams of a step, if there are `streams` streams. With fewer than four streams,
+// neighbouring steps share a stream. With three streams, only the two steps share that compete
+// least: in and across. With more than four, a step may have several streams, which take its chunks
+// in turn.
 // 1: {in across out check}
 // 2: {in across} {out check}
 // 3: {in across} {out} {check}

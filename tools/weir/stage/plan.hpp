@@ -12,10 +12,11 @@ namespace weir::tool {
 struct plan {
   std::size_t chunk_bytes = std::size_t{2} << 20;
   int streams = 4;
-  int in_flight = 8;  // chunks between reading and checking
+  int in_flight = 8;  // the maximum number of chunks that are read and not checked yet
   weir::device device{0};
-  bool graph =
-      false;  // whether the middle of the file is replayed from a graph, in rounds of chunks
+  // True: all chunks but those at the beginning and the end of the file are replayed from a graph.
+  // A round is the chunks of one graph launch.
+  bool graph = false;
 
   // Returns a copy with another number of streams, to compare with.
   [[nodiscard]] plan with_streams(int count) const {
@@ -49,26 +50,27 @@ struct plan {
         std::min<std::uint64_t>(chunk_bytes, size - chunk * chunk_bytes));
   }
 
-  // The number of chunks in a graph: as many as fit into a processor's cache, because large chunks
-  // gain nothing from one launch. At most half of those in flight, so that one round runs while the
-  // next is read.
+  // Returns the number of chunks in a round: as many as fit into 1 MiB, a processor's cache. Chunks
+  // of more than half of that size are launched one by one, since a launch costs little compared
+  // with their copies. A round has at most half of the chunks in flight, so that one round runs
+  // while the next is read.
   [[nodiscard]] std::uint64_t round_chunks() const {
     constexpr std::size_t round_bytes = std::size_t{1} << 20;
     const auto half = static_cast<std::uint64_t>(std::max(1, in_flight / 2));
     return std::clamp<std::uint64_t>(round_bytes / chunk_bytes, 1, half);
   }
 
-  // The number of slots for chunks in flight. With a graph these are whole rounds, so that each
-  // executable graph keeps its own slots.
+  // Returns the number of slots for chunks in flight. With a graph it is a multiple of
+  // round_chunks(), so that each executable graph always uses the same slots.
   [[nodiscard]] std::uint64_t slots() const {
     const auto all = static_cast<std::uint64_t>(in_flight);
     return graph ? all - all % round_chunks() : all;
   }
 
-  // The number of replayed rounds for a file of `size` bytes. About one round of chunks before and
-  // one after them is enqueued chunk by chunk: at the start, work should begin before a whole round
-  // is read; at the end, little should remain to be done after the last read. All chunks of the
-  // rounds are full.
+  // Returns the number of replayed rounds for a file of `size` bytes. About one round of chunks at
+  // the beginning and one at the end of the file is enqueued chunk by chunk instead. At the
+  // beginning, work should start before a whole round is read. At the end, little work should
+  // remain after the last read. All chunks of the rounds are full.
   [[nodiscard]] std::uint64_t rounds(std::uint64_t size) const {
     const std::uint64_t whole = chunks(size) / round_chunks();
     return graph && whole > 2 ? whole - 2 : 0;

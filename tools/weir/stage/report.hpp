@@ -42,8 +42,8 @@ struct stage_report {
   std::string device_name;
   std::uint32_t crc = 0;  // of the file and of the returned data
   comparison whole;
-  std::optional<replay_report>
-      graph;  // set if a graph was requested: counts of the last pass, and the best times
+  // Set if a graph was requested: the counts of the last pass, and the best times.
+  std::optional<replay_report> graph;
   comparison device_only;
   std::string output;  // empty if no output was requested
 };

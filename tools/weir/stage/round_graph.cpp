@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tools/weir/stage/round_graph.cpp - captures a round, and moves its executable graphs from slot to
-// slot.
+// tools/weir/stage/round_graph.cpp - captures a round of chunks, and makes an executable graph for
+// each group of slots.
 #include "stage/round_graph.hpp"
 
 #include <algorithm>
@@ -12,9 +12,10 @@
 namespace weir::tool {
 namespace {
 
-// The node of the stream's last operation in its capture.
+// Returns the node of the stream's last operation in the current capture.
 graph_node last_node(stream_ref s) { return capture_info_of(s).frontier.front().node; }
 
+// Makes `next` wait for the work of `last`, unless both are one stream.
 void go_on(stream_ref last, stream_ref next) {
   if (next != last) next.wait(last);
 }
@@ -38,7 +39,8 @@ round_graph::round_graph(const pipeline_streams& streams, std::span<slot> slots,
 graph round_graph::record(std::span<slot> round, std::vector<chunk_nodes>& nodes) {
   const stream_ref first = streams_.all().front();
   const auto body = [&] {
-    // Streams that are first used later in the round should not wait for the operations before.
+    // All streams join the capture now. A stream that joined when it is first used would wait for
+    // the operations that were captured before.
     for (const stream& s : streams_.all()) go_on(first, s);
     for (std::size_t chunk = 0; chunk < round.size(); ++chunk) {
       slot& s = round[chunk];
@@ -79,8 +81,8 @@ void round_graph::retarget(graph_exec& exec, std::span<slot> round) {
 void round_graph::launch(std::uint64_t first_chunk) {
   const std::size_t begin = first_chunk % slots_.size();
   // Launches alternate between the last two streams: rounds return in file order, and one is copied
-  // out while the next is copied in. These streams are chosen so that the chunks after the last
-  // round begin immediately.
+  // out while the next is copied in. The last two streams are chosen so that the chunks after the
+  // last round begin immediately.
   const std::vector<stream>& streams = streams_.all();
   const stream_ref to =
       streams[streams.size() - 1 - launches_ % std::min<std::size_t>(streams.size(), 2)];

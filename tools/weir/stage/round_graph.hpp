@@ -17,10 +17,10 @@
 namespace weir::tool {
 
 // Captures the work of plan.round_chunks() full chunks once, for the first slots: three copies and
-// a host function each, ordered by the streams. Instantiates one executable graph for each round of
-// slots, because launches of one executable run one after the other. Each is changed in place to
-// use its own slots. Thread safety: distinct objects are independent; const members may be called
-// concurrently.
+// a host function each, ordered by the streams. Instantiates one executable graph for each group of
+// plan.round_chunks() slots, because launches of one executable graph run one after the other. Each
+// executable graph is changed in place to use its own slots. Thread safety: distinct objects are
+// independent; const members may be called concurrently.
 class round_graph {
  public:
   // The streams and the plan.slots() slots must outlive this object. Throws weir::error for what
@@ -28,8 +28,8 @@ class round_graph {
   round_graph(const pipeline_streams& streams, std::span<slot> slots, const plan& plan);
 
   // Enqueues a round of chunks, beginning with `first_chunk`, and records the `finished` event of
-  // their slots after it. Chunk number n is full and lies in slot n modulo the number of slots;
-  // `first_chunk` is the first of a round of slots.
+  // their slots after it. Chunk number n is full and lies in slot n modulo the number of slots; the
+  // slot of `first_chunk` is the first of such a group.
   void launch(std::uint64_t first_chunk);
 
   [[nodiscard]] std::uint64_t launches() const noexcept { return launches_; }
@@ -53,7 +53,7 @@ class round_graph {
   std::span<slot> slots_;
   std::vector<chunk_nodes> nodes_;       // of the graph, by the chunk's position in the round
   graph recorded_;                       // declared after nodes_, which its capture fills
-  std::vector<graph_exec> executables_;  // by the round of slots
+  std::vector<graph_exec> executables_;  // one for each group of slots
   std::uint64_t launches_ = 0;
   std::uint64_t changes_ = 0;
 };

@@ -16,8 +16,8 @@
 
 namespace weir::tool {
 
-// The memory of a chunk on the host and the device. The host function after its copies calls
-// check(). `finished` orders check() before the caller reads its result.
+// The memory of a chunk on the host and the device. The host function after the chunk's copies
+// calls check(), which sets `crc`. The caller waits for `finished` before it reads `crc`.
 struct slot {
   slot(const pipeline_streams& streams, const plan& plan)
       : source{plan.chunk_bytes, plan.device},

@@ -75,7 +75,7 @@ class job {
 
   [[nodiscard]] slot& slot_of(std::uint64_t chunk) { return slots_[chunk % slots_.size()]; }
 
-  // Reads a chunk into the slot of an earlier one that is done.
+  // Reads a chunk into its slot. Waits first until the earlier chunk in that slot is done.
   void fill(std::uint64_t chunk) {
     slot& s = slot_of(chunk);
     if (chunk >= slots_.size()) retire(s);
@@ -103,13 +103,14 @@ class job {
     const std::uint64_t last = first + plan_.round_chunks() - 1;
     for (std::uint64_t chunk = first; chunk < last; ++chunk) {
       fill(chunk);
-      add_to_checksum(chunk);  // while the data is in the processor's cache
+      add_to_checksum(chunk);  // now, while the data is in the processor's cache
     }
     fill(last);
     rounds_->launch(first);
     add_to_checksum(last);
   }
 
+  // Waits until the chunk in the slot is checked, and passes its data to the sink.
   void retire(slot& s) {
     s.finished.sync();
     result_.returned_crc = crc32_joined(result_.returned_crc, s.crc, s.bytes);

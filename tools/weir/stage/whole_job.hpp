@@ -34,10 +34,10 @@ using chunk_sink = std::function<void(std::span<const std::byte> returned)>;
 
 // Reads the file chunk by chunk into pinned memory and sends each chunk through the device. A host
 // function computes the CRC-32 of the returned data. The calling thread reads the file and computes
-// its CRC-32; it only waits when it needs a slot whose check is not done. With a graph, whole
-// rounds of full chunks are read and replayed, and the rest of the file follows chunk by chunk.
-// `plan` must be fitted to the file. The time does not include the creation of streams, memory and
-// the graph.
+// its CRC-32; it only waits when it needs a slot whose check is not done. With a graph, the chunks
+// in the middle of the file are replayed in rounds (plan.hpp), and the others are enqueued one by
+// one. `plan` must be fitted to the file. The time does not include the creation of streams, memory
+// and the graph.
 //
 // Throws: failure if the file cannot be read or no graph can be made, weir::error for errors of the
 // device, and what the sink throws. In every case no work is in progress afterwards.

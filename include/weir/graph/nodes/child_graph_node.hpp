@@ -15,7 +15,8 @@ class child_graph_parameters;
 
 namespace detail {
 
-/// A copy of a graph, which keeps the owners of the graph alive.
+/// Holds a copy of the child graph. The copy keeps the owners of the child graph alive for an
+/// executable.
 struct child_graph_owner {
   keep_alive_ref copy;
   operator owner_list() const noexcept { return {&copy, 1}; }
@@ -23,24 +24,25 @@ struct child_graph_owner {
 
 }  // namespace detail
 
-/// A node that runs a whole graph of its own.
+/// A node that runs a graph that belongs to the node.
 class WEIR_EXPORT child_graph_node : public detail::typed_node<node_kind::child_graph> {
  public:
   using typed_node::typed_node;
 
-  /// Returns the node's own graph. It can be queried and changed like any graph, but not
-  /// instantiated, destroyed or added elsewhere. Valid while the node is.
+  /// Returns the graph that the node runs. It can be queried and changed like any graph, but not
+  /// instantiated, destroyed or added to another graph. Valid until the node is removed.
   ///
   /// Driver: cuGraphChildGraphNodeGetGraph.
   [[nodiscard]] graph_ref child(call_site at = call_site::current()) const;
 };
 
-/// Describes a node that runs a copy of a graph. graph_exec::set() replaces it by a graph of equal
-/// shape.
+/// Describes a node that runs a copy of a graph. graph_exec::set() replaces the copy by a copy of a
+/// graph with equal nodes and edges.
 ///
 /// The copy keeps alive every owner that the original keeps alive, and has its tags. If copying the
-/// tags fails, the node is removed again. If the graph allocates or is being captured, that is
-/// impossible: the node stays without tags, and the error goes to set_unhandled_error_handler.
+/// tags fails, the node is removed again. It cannot be removed if the parent graph has allocation
+/// nodes or is being captured. The node then stays without tags, and the error goes to
+/// set_unhandled_error_handler.
 ///
 /// Throws: when added, `not_supported` for a graph that allocates, frees or has conditional nodes,
 /// with that node in the text. add_moved_child() accepts such a graph unless it has conditional
@@ -63,11 +65,12 @@ class WEIR_EXPORT child_graph_parameters {
   graph_ref child_;
 };
 
-/// Adds a node that runs `child` itself, without a copy. The node takes over its nodes and tags,
-/// and `child` is closed. If the call throws, `child` does not change. Needs a driver of CUDA 12.9.
+/// Adds a node that runs `child` itself, without a copy. The new node takes over the nodes and tags
+/// of `child`, and `child` is closed. If the call throws, `child` does not change. Needs a driver
+/// for CUDA 12.9 or later.
 ///
-/// Use it for graphs that allocate or free, and to save the copy. A conditional body accepts no
-/// memory nodes.
+/// Use it for graphs that allocate or free memory, and to save the copy. The body of a conditional
+/// node accepts no graph with allocation or free nodes.
 ///
 /// Throws: `not_supported` if `child` has conditional nodes.
 /// Driver: cuGraphAddNode.

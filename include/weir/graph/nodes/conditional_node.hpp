@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir/graph/nodes/conditional_node.hpp - nodes that run graphs of their own if, or while, a
-// condition holds.
+// weir/graph/nodes/conditional_node.hpp - nodes that run graphs if, or while, a condition holds.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -17,8 +16,8 @@ namespace weir {
 
 /// The kinds of conditional nodes that the driver supports.
 struct conditional_support {
-  bool if_and_while = false;     ///< from CUDA 12.3 on
-  bool else_and_switch = false;  ///< from CUDA 12.8 on
+  bool if_and_while = false;     ///< if_ and while_parameters; CUDA 12.3 or later
+  bool else_and_switch = false;  ///< if_else_ and switch_parameters; CUDA 12.8 or later
 };
 
 /// Returns which conditional nodes the driver supports.
@@ -30,9 +29,9 @@ conditional_support_of_driver(call_site at = call_site::current());
 /// A number that a conditional node reads in each launch, and that kernels of the graph set:
 /// cudaGraphSetConditional(c.handle(), value). The host cannot set it.
 ///
-/// It belongs to one graph, and to one node of that graph or of a part of it. The node must be
-/// added before the graph is instantiated. Trivially copyable; pass by value. Valid while its graph
-/// is.
+/// A condition belongs to one graph. One conditional node reads it, in that graph, in a child graph
+/// of it or in a conditional body in it. Add this node before the graph is instantiated. Trivially
+/// copyable; pass by value. Valid until the graph is destroyed.
 class WEIR_EXPORT condition {
  public:
   /// Creates a condition in the current context, or else in the primary context of device 0.
@@ -44,7 +43,8 @@ class WEIR_EXPORT condition {
   /// Driver: cuGraphConditionalHandleCreate.
   explicit condition(graph_ref owner_graph, std::optional<unsigned> at_launch = 0,
                      call_site at = call_site::current());
-  /// Creates a condition in `context`. `at_launch` as in the other constructor.
+  /// Creates a condition in `context`. `at_launch` is the value at the start of each launch; if
+  /// unset, a launch begins with the value that the previous launch left.
   ///
   /// Throws: `call_requires_newer_driver` if the driver has no conditions.
   /// Driver: cuGraphConditionalHandleCreate.
@@ -57,7 +57,7 @@ class WEIR_EXPORT condition {
   [[nodiscard]] graph_ref graph() const noexcept { return graph_; }
   /// Returns the context of the condition.
   [[nodiscard]] context_ref context() const noexcept { return context_; }
-  /// Returns true if both are one condition.
+  /// Returns true if both have one handle.
   friend bool operator==(const condition& a, const condition& b) noexcept {
     return a.handle_ == b.handle_;
   }
@@ -90,7 +90,8 @@ class WEIR_EXPORT conditional_node : public detail::typed_node<node_kind::condit
  public:
   using typed_node::typed_node;
 
-  /// Returns the body with this number. Valid while the node is. No driver call.
+  /// Returns the body with the index `number`, from 0. Valid until the node is removed. No driver
+  /// call.
   ///
   /// Throws: `invalid_value` if the number is too large; `not_supported` for a node added directly
   /// through the driver, since drivers do not report bodies.
@@ -107,7 +108,7 @@ class WEIR_EXPORT conditional_node : public detail::typed_node<node_kind::condit
 
 namespace detail {
 
-/// The common part of if_, if_else_, while_ and switch_parameters.
+/// The base class of if_, if_else_, while_ and switch_parameters.
 class WEIR_EXPORT conditional_parameters {
  public:
   using node_type = conditional_node;
@@ -123,7 +124,7 @@ class WEIR_EXPORT conditional_parameters {
 
   condition condition_;
   conditional_kind type_;
-  unsigned bodies_;
+  unsigned bodies_;  ///< number of bodies
 };
 
 }  // namespace detail
@@ -162,7 +163,8 @@ class while_parameters : public detail::conditional_parameters {
       : conditional_parameters{predicate, conditional_kind::while_nonzero, 1} {}
 };
 
-/// Describes a node with `cases` bodies; the condition is the number of the body that runs.
+/// Describes a node with `cases` bodies. The condition is the index of the body that runs, from 0;
+/// no body runs if the index is too large.
 ///
 /// Throws: when added, as if_parameters.
 class switch_parameters : public detail::conditional_parameters {

@@ -24,9 +24,9 @@ class WEIR_EXPORT copy_node : public detail::settable_node<node_kind::copy, copy
  public:
   using settable_node::settable_node;
 
-  /// Returns the parameters of the node. They share the owners of the node, and keep them if they
-  /// are set or added elsewhere. For a node of a clone it has no owners; the clone keeps them until
-  /// its end.
+  /// Returns the parameters of the node. They share the owners of the node. Another graph or
+  /// executable to which the parameters are added or set keeps these owners, too. The parameters of
+  /// a node of a clone have no owners; the clone keeps the owners until it is destroyed.
   ///
   /// Driver: cuGraphMemcpyNodeGetParams.
   [[nodiscard]] copy_parameters parameters(call_site at = call_site::current()) const;
@@ -34,40 +34,42 @@ class WEIR_EXPORT copy_node : public detail::settable_node<node_kind::copy, copy
 
 /// The source or the target of a copy, as the driver describes it.
 struct copy_side {
-  /// The kind of memory. The values are those of the driver (CUmemorytype). For unknown memory, the
-  /// driver is queried when the side is used.
+  /// The kind of memory. The values are those of the driver (CUmemorytype). If the kind is
+  /// `unknown`, weir queries the driver when a node is added or set.
   enum class memory : unsigned { unknown = 0, host = 1, device = 2, array = 3, unified = 4 };
 
   memory kind = memory::unknown;
-  void* address = nullptr;      ///< where the memory begins; not for an array
-  CUarray_st* array = nullptr;  ///< in place of an address
-  std::size_t x = 0;            ///< where the box begins, in bytes, rows (y) and slices (z)
-  std::size_t y = 0;
-  std::size_t z = 0;
-  std::size_t pitch = 0;        ///< bytes from row to row; not used for one row
-  std::size_t slice_rows = 0;   ///< rows from slice to slice; not used for one slice
-  CUctx_st* context = nullptr;  ///< of device memory, if known
+  void* address = nullptr;      ///< where the memory begins; unused for an array
+  CUarray_st* array = nullptr;  ///< the array, if `kind` is array
+  std::size_t x = 0;            ///< where the box begins in its row, in bytes
+  std::size_t y = 0;            ///< the row in which the box begins
+  std::size_t z = 0;            ///< the slice in which the box begins
+  std::size_t pitch = 0;        ///< bytes from row to row; unused for a single row
+  std::size_t slice_rows = 0;   ///< rows from slice to slice; unused for a single slice
+  CUctx_st* context = nullptr;  ///< the context of device memory; null if not known
 
   friend bool operator==(const copy_side&, const copy_side&) = default;
 };
 
-/// The parameters of a copy node. A plain value; setting it replaces all parameters of the node.
+/// The parameters of a copy node, as a plain value. Setting them replaces all parameters of the
+/// node.
 ///
 /// Copies of the parameters share their owners. Graphs and executables to which they are added or
 /// set keep these owners while they may run the copy.
-/// In an executable, only the addresses and the size of a one-row copy can change. For a node added
-/// by hand, each side must stay in one kind of memory (host or device); for a captured node it may
-/// change. Each side stays on its device. Pool memory stays pool memory, and memory allocated by a
-/// graph stays that.
-/// The target's device makes a copy between devices. A source in a pool of another device must give
-/// it access (memory_pool_ref::set_access), else the driver refuses the node (`invalid_value`).
+/// graph_exec::set() can change only the addresses and the size of a one-row copy. For a node added
+/// by hand, each side must keep its kind of memory (host or device); for a captured node the kind
+/// may change. Each side must stay on its device. Memory of a pool can be replaced only by memory
+/// of a pool, and memory that a graph allocated only by memory that a graph allocated.
+/// A copy between devices runs on the device of the target. If the source is in a pool of another
+/// device, that pool must give the target's device access (memory_pool_ref::set_access). Otherwise
+/// the driver refuses the node (`invalid_value`).
 class WEIR_EXPORT copy_parameters {
  public:
   using node_type = copy_node;
 
   /// Copies all of `source` to the beginning of `target`. Both are types with data() and size()
-  /// whose elements have one trivially copyable type. An lvalue must be kept by the caller until no
-  /// launch uses it. A temporary, or a shared_ptr to a range, is kept by the parameters. The driver
+  /// whose elements have one trivially copyable type. The caller must keep an lvalue until no
+  /// launch uses it. The parameters keep a temporary, or a shared_ptr to a range. The driver
   /// refuses a copy of zero elements.
   ///
   /// Throws: `closed` for closed memory; `invalid_value` if `source` is longer than `target`.
@@ -92,7 +94,8 @@ class WEIR_EXPORT copy_parameters {
       throw_size_mismatch(at);
   }
 
-  /// Copies between sides in the driver's form, arrays included.
+  /// Copies a box between two sides in the driver's form, which may be arrays. The box has `depth`
+  /// slices of `height` rows of `width_bytes` bytes.
   copy_parameters(const copy_side& source, const copy_side& target, std::size_t width_bytes,
                   std::size_t height = 1, std::size_t depth = 1) noexcept
       : source_{source},
@@ -142,7 +145,7 @@ class WEIR_EXPORT copy_parameters {
   std::size_t width_bytes_;
   std::size_t height_;
   std::size_t depth_;
-  detail::keep_alive_ref owners_[2];
+  detail::keep_alive_ref owners_[2];  ///< of the source and the target; may be empty
 };
 
 }  // namespace weir

@@ -26,7 +26,7 @@ template <class E>
 concept node_event_argument = event_like<std::remove_cvref_t<E>> ||
     (shared_pointer<std::remove_cvref_t<E>>&& event_like<std::remove_cvref_t<range_named_by<E>>>);
 
-/// The event of a node, and its owner if the parameters keep it.
+/// The event of a node, and the event's owner if the parameters keep it.
 class WEIR_EXPORT node_event {
  public:
   template <node_event_argument E>
@@ -48,13 +48,14 @@ class WEIR_EXPORT node_event {
   }
   [[nodiscard]] event_ref get() const noexcept { return event_; }
   [[nodiscard]] owner_list owners() const noexcept { return {&owner_, 1}; }
+  /// Takes over references to the owners that the graph keeps for `node`.
   void share_owners_of(graph_node node) noexcept;
 
  private:
   void set(event_ref e, call_site at);  ///< throws closed for a closed event
 
   event_ref event_{static_cast<CUevent_st*>(nullptr)};
-  keep_alive_ref owner_;
+  keep_alive_ref owner_;  ///< empty if the caller keeps the event
 };
 
 template <node_kind Kind>
@@ -68,16 +69,16 @@ class WEIR_EXPORT event_node : public settable_node<Kind, event_parameters<Kind>
 
   /// Returns the event of the node.
   ///
-  /// Driver: cuGraphEventRecordNodeGetEvent, cuGraphEventWaitNodeGetEvent.
+  /// Driver: cuGraphEventRecordNodeGetEvent or cuGraphEventWaitNodeGetEvent.
   [[nodiscard]] event_ref event(call_site at = call_site::current()) const;
-  /// Returns the parameters of the node. They share the owner of the node, and keep it if they are
-  /// set or added elsewhere.
+  /// Returns the parameters of the node. They share the owner of the event. Another graph or
+  /// executable to which the parameters are added or set keeps the owner, too.
   ///
   /// Driver: as event().
   [[nodiscard]] event_parameters<Kind> parameters(call_site at = call_site::current()) const;
 };
 
-/// The common part of event_record_parameters and event_wait_parameters.
+/// The type of event_record_parameters and event_wait_parameters.
 template <node_kind Kind>
 class WEIR_EXPORT event_parameters {
  public:
@@ -116,13 +117,13 @@ extern template class event_parameters<node_kind::event_wait>;
 /// for any record.
 using event_record_node = detail::event_node<node_kind::event_record>;
 /// A node that waits in each launch for the record that the event has when the graph is launched.
-/// An unrecorded event does not delay it.
+/// An event that was never recorded does not delay the node.
 using event_wait_node = detail::event_node<node_kind::event_wait>;
 
 /// Describes a node that records an event.
 ///
-/// The event is an event, a timed_event or a reference to one. An lvalue must be kept by the caller
-/// until no launch uses it. A temporary, or a shared_ptr to an event, is kept by the graphs and
+/// The event is an event, a timed_event or a reference to one. The caller must keep an lvalue until
+/// no launch uses it. A temporary, or a shared_ptr to an event, is kept by the graphs and
 /// executables to which the parameters are added or set.
 using event_record_parameters = detail::event_parameters<node_kind::event_record>;
 /// Describes a node that waits for an event. The event is owned as in event_record_parameters.

@@ -24,27 +24,28 @@ class WEIR_EXPORT fill_node : public detail::settable_node<node_kind::fill, fill
  public:
   using settable_node::settable_node;
 
-  /// Returns the parameters of the node. They share the owners of the node, and keep them if they
-  /// are set or added elsewhere. For a node of a clone it has no owners; the clone keeps them until
-  /// its end.
+  /// Returns the parameters of the node. They share the owners of the node. Another graph or
+  /// executable to which the parameters are added or set keeps these owners, too. The parameters of
+  /// a node of a clone have no owners; the clone keeps the owners until it is destroyed.
   ///
   /// Driver: cuGraphMemsetNodeGetParams.
   [[nodiscard]] fill_parameters parameters(call_site at = call_site::current()) const;
 };
 
-/// Describes what a fill node does. A plain value; setting it replaces all parameters of the node.
+/// The parameters of a fill node, as a plain value. Setting them replaces all parameters of the
+/// node.
 ///
 /// Copies of the parameters share their owners. Graphs and executables to which they are added or
-/// set keep these owners while they may run the fill. In an executable, the value and the address
-/// can change, and for a one-row fill also the size.
+/// set keep these owners while they may run the fill. graph_exec::set() can change the value and
+/// the address, and for a one-row fill also the size.
 class WEIR_EXPORT fill_parameters {
  public:
   using node_type = fill_node;
 
   /// Sets every element of `target`, device-accessible memory with elements of 1, 2 or 4 bytes: a
   /// buffer, a pinned_buffer or a std::span.
-  /// An lvalue must be kept by the caller until no launch uses it. A temporary, or a shared_ptr to
-  /// a range, is kept by the parameters. The driver refuses a fill of zero elements.
+  /// The caller must keep an lvalue until no launch uses it. The parameters keep a temporary, or a
+  /// shared_ptr to a range. The driver refuses a fill of zero elements.
   ///
   /// Throws: `closed` for closed memory.
   template <detail::node_range Target>
@@ -56,8 +57,8 @@ class WEIR_EXPORT fill_parameters {
         width_{memory_.bytes / element_bytes_},
         height_{1} {}
 
-  /// Sets the elements of several rows, and nothing between the rows. Several slices must follow
-  /// each other without rows between them.
+  /// Sets the elements of several rows, but not the memory between the rows. If there are several
+  /// slices, no other rows may lie between them.
   ///
   /// Throws: `invalid_value` for slices with rows between them.
   template <class T>
@@ -66,8 +67,9 @@ class WEIR_EXPORT fill_parameters {
       : fill_parameters{target.data(),  detail::bits_of(value), element_size<T>(),
                         target.width(), rows_of(target, at),    target.pitch()} {}
 
-  /// Sets `width` elements of `element_bytes` bytes in each of `height` rows. Rows begin `pitch`
-  /// bytes apart.
+  /// Sets `width` elements of `element_bytes` bytes in each of `height` rows. `value` has the bits
+  /// of an element in its lowest bytes. Rows begin `pitch` bytes apart; `pitch` is unused for a
+  /// single row.
   fill_parameters(void* address, std::uint32_t value, std::size_t element_bytes, std::size_t width,
                   std::size_t height = 1, std::size_t pitch = 0) noexcept
       : value_{value},
@@ -80,7 +82,7 @@ class WEIR_EXPORT fill_parameters {
 
   /// Returns the address of the first element.
   [[nodiscard]] void* address() const noexcept { return memory_.address; }
-  /// Returns the bits of the value, in the lowest bytes.
+  /// Returns the bits of the value, in the lowest element_bytes() bytes of the result.
   [[nodiscard]] std::uint32_t value() const noexcept { return value_; }
   /// Returns the size of an element: 1, 2 or 4 bytes.
   [[nodiscard]] std::size_t element_bytes() const noexcept { return element_bytes_; }
@@ -88,7 +90,7 @@ class WEIR_EXPORT fill_parameters {
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
   /// Returns the number of rows.
   [[nodiscard]] std::size_t height() const noexcept { return height_; }
-  /// Returns the distance of rows in bytes; not used for one row.
+  /// Returns the distance in bytes between the beginnings of two rows; unused for a single row.
   [[nodiscard]] std::size_t pitch() const noexcept { return pitch_; }
 
  private:

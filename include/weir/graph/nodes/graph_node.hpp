@@ -26,8 +26,8 @@ struct known_kind {
 
 }  // namespace detail
 
-/// The kind of a node. The values are those of the driver (CUgraphNodeType); newer kinds keep their
-/// number.
+/// The kind of a node. The values are those of the driver (CUgraphNodeType). A kind of a newer
+/// driver that is not listed here is returned with the driver's value.
 enum class node_kind : unsigned {
   kernel = 0,
   copy = 1,
@@ -45,13 +45,13 @@ enum class node_kind : unsigned {
   conditional = 13,
 };
 
-/// A borrowed node. Trivially copyable; pass by value. Valid while its graph is, and until it is
-/// removed.
+/// A borrowed node. Trivially copyable; pass by value. Valid until the node is removed or its graph
+/// is destroyed.
 ///
-/// A node belongs to one graph: clones and executables have nodes of their own. Using a removed
-/// node throws `invalid_value` on the embedded driver; a GPU's driver does not detect it. Each kind
-/// has a typed view with its queries and changes: fill_node, copy_node and so on (graph_nodes.hpp
-/// includes all).
+/// A node belongs to one graph. Each clone of the graph has its own nodes. Using a removed node
+/// throws `invalid_value` on the embedded driver; a GPU's driver does not detect it. Each kind has
+/// a derived class, its typed view, with the queries and changes of that kind: fill_node, copy_node
+/// and so on (graph_nodes.hpp includes all).
 ///
 /// In a capture: allowed.
 /// In a host function: throws `not_permitted`.
@@ -62,7 +62,7 @@ class WEIR_EXPORT graph_node {
   /// `invalid_value` for it.
   constexpr graph_node() noexcept = default;
   /// Refers to a node of the driver. If `graph` is null, the node can be queried and changed, but
-  /// parameters that keep owners are refused.
+  /// set() refuses parameters that keep owners.
   constexpr explicit graph_node(CUgraphNode_st* handle, CUgraph_st* graph = nullptr) noexcept
       : handle_{handle}, graph_{graph} {}
   graph_node(int) = delete;  // 0 is not a node
@@ -93,24 +93,25 @@ class WEIR_EXPORT graph_node {
   /// Driver: cuGraphNodeGetDependentNodes.
   [[nodiscard]] std::vector<graph_edge> dependents(call_site at = call_site::current()) const;
 
-  /// Returns the graph of the node; a null reference if it is not known. No driver call. Include
-  /// weir/graph/graph.hpp.
+  /// Returns the graph of the node; a null reference if the constructor got none. No driver call.
+  /// Include weir/graph/graph.hpp.
   [[nodiscard]] constexpr graph_ref graph() const noexcept;
 
   /// Returns the driver's handle. No driver call.
   [[nodiscard]] constexpr CUgraphNode_st* get() const noexcept { return handle_; }
   /// Returns true unless the node is null.
   constexpr explicit operator bool() const noexcept { return handle_ != nullptr; }
-  /// Returns true if both refer to one node.
+  /// Returns true if both have one handle.
   friend constexpr bool operator==(graph_node a, graph_node b) noexcept {
     return a.handle_ == b.handle_;
   }
 
  private:
+  /// Throws `wrong_type` if the node has another kind.
   void require_kind(node_kind kind, call_site at) const;
 
   CUgraphNode_st* handle_ = nullptr;
-  CUgraph_st* graph_ = nullptr;
+  CUgraph_st* graph_ = nullptr;  ///< the graph of the node; null if not known
 };
 
 static_assert(std::is_trivially_copyable_v<graph_node> && sizeof(graph_node) == 2 * sizeof(void*),
@@ -118,25 +119,26 @@ static_assert(std::is_trivially_copyable_v<graph_node> && sizeof(graph_node) == 
 
 namespace detail {
 
-/// The common part of the typed views.
+/// The base class of the typed views.
 template <node_kind Kind>
 class typed_node : public graph_node {
  public:
   constexpr typed_node() noexcept = default;
   constexpr typed_node(known_kind, graph_node node) noexcept : graph_node{node} {}
 
-  /// Returns the kind of all such nodes. No driver call.
+  /// Returns the kind of all nodes of this view. No driver call.
   [[nodiscard]] static constexpr node_kind kind(call_site = {}) noexcept { return Kind; }
 };
 
 }  // namespace detail
 
-/// Says which part of the earlier node an edge waits for. All zero, the usual value, means its end.
-/// The values are those of the driver (CUgraphEdgeData).
+/// Says which part of its source an edge waits for, and which part of its target waits. If all
+/// members are zero, as usual, the whole target waits for the end of the source. Only edges between
+/// kernels can have other values. The values are those of the driver (CUgraphEdgeData).
 struct edge_data {
-  unsigned char from_port = 0;
-  unsigned char to_port = 0;
-  unsigned char type = 0;
+  unsigned char from_port = 0;  ///< the part of the source; 0: its end
+  unsigned char to_port = 0;    ///< the part of the target; 0: all of it
+  unsigned char type = 0;       ///< CUgraphDependencyType; 0: an ordinary dependency
 
   friend constexpr bool operator==(const edge_data&, const edge_data&) noexcept = default;
 };
@@ -172,7 +174,7 @@ class dependency_list {
 
   /// Returns the first node.
   [[nodiscard]] constexpr const graph_node* begin() const noexcept { return first_; }
-  /// Returns the end of the nodes.
+  /// Returns the position behind the last node.
   [[nodiscard]] constexpr const graph_node* end() const noexcept { return first_ + size_; }
   /// Returns the number of nodes.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
@@ -187,20 +189,20 @@ class dependency_list {
 
 namespace detail {
 
-/// Parameters that add a node of one kind and change it: fill_parameters, copy_parameters and so
-/// on.
+/// A class that describes what a node of one kind does, for adding or changing a node:
+/// fill_parameters, copy_parameters and so on.
 template <class Parameters>
 concept node_parameters = std::derived_from<typename Parameters::node_type, graph_node>;
 
 class keep_alive_ref;
 
-/// The owners that parameters hold.
+/// The owners (keep_alive.hpp) that node parameters hold: a view of an array inside the parameters.
 struct owner_list {
   const keep_alive_ref* first = nullptr;
   std::size_t size = 0;
 };
 
-/// Gives graphs, nodes and executables access to the driver calls of parameters.
+/// Gives graphs, nodes and executables access to the private members of node parameters.
 struct node_access {
   template <class Parameters>
   [[nodiscard]] static CUgraphNode_st* add(const Parameters& parameters, CUgraph_st* parent_graph,
@@ -224,7 +226,8 @@ struct node_access {
       return {};
     }
   }
-  /// Returns what an executable keeps for the node: an owner_list, or a type that converts to one.
+  /// Returns what an executable keeps alive for the node: an owner_list, or an object that converts
+  /// to one and must outlive it.
   template <class Parameters>
   [[nodiscard]] static auto owners_in_exec(const Parameters& parameters, call_site at) {
     if constexpr (requires { parameters.owners_in_exec(at); }) {

@@ -31,9 +31,9 @@ class WEIR_EXPORT host_function_node
 
 namespace detail {
 
-/// A function object of a node.
+/// A function object that a node calls; reference-counted. `invoke` calls it.
 struct node_closure : keep_alive {
-  void (*invoke)(node_closure& self) = nullptr;  ///< may throw
+  void (*invoke)(node_closure& self) = nullptr;  ///< may throw what the function object throws
 };
 
 /// Returns the function that the driver calls with a node_closure.
@@ -45,8 +45,8 @@ struct node_closure : keep_alive {
 ///
 /// The rules of launch_host() apply: f() is called as an lvalue on a thread of the driver, and must
 /// not call CUDA. Exceptions go to set_unhandled_error_handler.
-/// Parameters, graphs and executables share one function object. It is destroyed once, after they
-/// were all destroyed and their launches have finished, on a thread where CUDA calls are allowed.
+/// Parameters, graphs and executables share one function object. It is destroyed after all of these
+/// were destroyed and their launches have finished, on a thread where CUDA calls are allowed.
 class WEIR_EXPORT host_function_parameters {
  public:
   using node_type = host_function_node;
@@ -72,12 +72,14 @@ class WEIR_EXPORT host_function_parameters {
     data_ = static_cast<detail::node_closure*>(closure);
   }
 
-  /// Calls f(data), for C code; keeps nothing. The driver refuses a null `f` (`invalid_value`).
+  /// Calls f(data), for C code. The caller must keep what `data` points to until no launch uses it.
+  /// The driver refuses a null `f` (`invalid_value`).
   host_function_parameters(void (*f)(void* data), void* data) noexcept
       : function_{f}, data_{data} {}
 
-  /// Returns the function that the driver calls. Parameters of a node that was captured, or added
-  /// directly through the driver, hold only function() and data() and keep nothing.
+  /// Returns the function that the driver calls. The parameters of a node that was captured, or
+  /// added directly through the driver, hold only function() and data(), and keep no function
+  /// object alive.
   [[nodiscard]] void (*function() const noexcept)(void*) { return function_; }
   /// Returns the argument with which the driver calls function().
   [[nodiscard]] void* data() const noexcept { return data_; }
@@ -93,7 +95,7 @@ class WEIR_EXPORT host_function_parameters {
 
   void (*function_)(void*);
   void* data_ = nullptr;
-  detail::keep_alive_ref closure_;
+  detail::keep_alive_ref closure_;  ///< the function object; empty for a function of C code
 };
 
 }  // namespace weir

@@ -24,8 +24,8 @@ class WEIR_EXPORT kernel_node : public detail::settable_node<node_kind::kernel, 
  public:
   using settable_node::settable_node;
 
-  /// Returns what the node does. The arguments belong to the driver; read them until the node is
-  /// changed or removed.
+  /// Returns what the node does. The pointers in arguments() belong to the driver, and are valid
+  /// until the node is changed or removed.
   ///
   /// Driver: cuGraphKernelNodeGetParams.
   [[nodiscard]] kernel_parameters parameters(call_site at = call_site::current()) const;
@@ -47,10 +47,12 @@ class WEIR_EXPORT kernel_node : public detail::settable_node<node_kind::kernel, 
 
 namespace detail {
 
-/// Checks the arguments and copies them, with the owners they hold, to a place where they stay.
+/// Checks the arguments and copies them, with the owners they hold, to the heap. The returned
+/// reference keeps the copy.
 [[nodiscard]] WEIR_EXPORT keep_alive_ref copied_arguments(const launched_kernel& launched,
                                                           const argument_list& arguments);
-/// Returns the arguments of copied_arguments() in the driver's form.
+/// Returns the arguments that copied_arguments() has copied, as the array of pointers that the
+/// driver takes.
 [[nodiscard]] WEIR_EXPORT void** values_in(const keep_alive_ref& copied) noexcept;
 
 template <class... Arguments>
@@ -71,9 +73,9 @@ template <class... Arguments>
 /// Copies values. Moves temporary buffers and shared pointers into this object; the graph then owns
 /// them and the kernel's module. The caller owns all other memory, unless graph_ref::keep() gives
 /// it to the graph.
-/// Sets the cluster, cooperation and priority if the configuration has them. A node whose
-/// parameters are set keeps its other attributes. An executable keeps the attributes that its nodes
-/// had at instantiation.
+/// Adding or setting also sets the attributes of the node that the configuration contains: cluster,
+/// cooperation and priority. A node whose parameters are set keeps its other attributes. An
+/// executable keeps the attributes that its nodes had at instantiation.
 ///
 /// Throws: as launch(); `not_supported` for a programmatic launch, which a graph expresses as an
 /// edge with data.
@@ -97,8 +99,8 @@ class WEIR_EXPORT kernel_parameters {
                           std::forward<Arguments>(arguments)...} {}
 
   /// Describes a launch of a function whose module the caller loaded and keeps, as for
-  /// cuLaunchKernel. Each entry of `arguments` points to one argument. The arguments are copied
-  /// when the node is added or set, and not checked.
+  /// cuLaunchKernel. Each entry of `arguments` points to one argument. The driver copies the
+  /// arguments when the node is added or set; keep them until then. They are not checked.
   kernel_parameters(CUfunc_st* function, kernel_extent grid, kernel_extent block, void** arguments,
                     unsigned shared_bytes = 0) noexcept
       : function_{function},
@@ -129,8 +131,10 @@ class WEIR_EXPORT kernel_parameters {
 
   CUfunc_st* function_;
   launch_config config_;
-  detail::keep_alive_ref copied_;  ///< the arguments, unless they belong to the caller
-  void** arguments_;
+  detail::keep_alive_ref copied_;  ///< copy of the arguments; empty if they belong to the caller
+  void** arguments_;               ///< one pointer for each argument
+  /// The arguments as one block (CUDA_KERNEL_NODE_PARAMS::extra) of a node that the driver
+  /// described in this way; else null.
   void** extra_ = nullptr;
 };
 

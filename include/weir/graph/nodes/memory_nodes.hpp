@@ -15,12 +15,12 @@
 
 namespace weir {
 
-/// A node that allocates device memory in each launch. The address is fixed when the node is
-/// created.
+/// A node that allocates device memory in each launch. Every launch allocates at one address, which
+/// is fixed when the node is added.
 ///
-/// The memory may be used by work after the node. A free node of this or another graph frees it, or
-/// a stream after the launch (buffer<T>::adopt). A launch fails if the memory of the previous
-/// launch was not freed, unless the executable frees it itself
+/// The memory may be used by work after the node. A free node of this or another graph frees the
+/// memory, or a stream frees it after the launch (buffer<T>::adopt). A launch fails if the memory
+/// of the previous launch was not freed, unless the executable frees it itself
 /// (instantiate_options::auto_free_on_launch).
 /// In a graph with such a node, nodes and edges cannot be removed. The graph cannot be cloned or be
 /// a conditional body, and has one executable at a time. It becomes a child graph only by
@@ -63,7 +63,7 @@ class WEIR_EXPORT free_node : public detail::typed_node<node_kind::free> {
   [[nodiscard]] void* address(call_site at = call_site::current()) const;
 };
 
-/// Describes an allocation node. It cannot be changed later.
+/// Describes an allocation node. The node cannot be changed after it was added.
 class WEIR_EXPORT allocation_parameters {
  public:
   using node_type = allocation_node;
@@ -94,8 +94,8 @@ class WEIR_EXPORT allocation_parameters {
   std::vector<device> accessible_from_;
 };
 
-/// Describes a free node. It must come after the allocation node whose memory it frees, and cannot
-/// be changed later.
+/// Describes a free node. The node must come after the allocation node whose memory it frees, and
+/// cannot be changed after it was added.
 class WEIR_EXPORT free_parameters {
  public:
   using node_type = free_node;
@@ -105,7 +105,7 @@ class WEIR_EXPORT free_parameters {
   /// Driver: cuGraphMemAllocNodeGetParams.
   explicit free_parameters(allocation_node allocation, call_site at = call_site::current())
       : address_{allocation.address(at)} {}
-  /// Frees the memory at an address that an allocation node gave.
+  /// Frees the memory at an address that allocation_node::address() returned.
   explicit free_parameters(void* address) noexcept : address_{address} {}
 
  private:
@@ -116,9 +116,9 @@ class WEIR_EXPORT free_parameters {
   void* address_;
 };
 
-/// The device memory of graphs that allocate, in bytes. `reserved` counts memory that is reserved
-/// from the device, and `used` the part of it that is allocated. The suffix _high marks the highest
-/// value so far.
+/// The device memory of graphs with allocation nodes, in bytes. `reserved` is the memory that the
+/// driver holds for such graphs, and `used` is the part of it that is allocated. The suffix _high
+/// marks the highest value since the last reset_graph_memory_marks().
 struct graph_memory_usage {
   unsigned long long used = 0;
   unsigned long long used_high = 0;
@@ -126,16 +126,17 @@ struct graph_memory_usage {
   unsigned long long reserved_high = 0;
 };
 
-/// Returns the memory that graphs hold on a device.
+/// Returns how much memory graphs hold on a device.
 ///
 /// Driver: cuDeviceGetGraphMemAttribute.
 [[nodiscard]] WEIR_EXPORT graph_memory_usage graph_memory_of(device gpu,
                                                              call_site at = call_site::current());
-/// Resets the _high values to zero.
+/// Resets the _high values of graph_memory_usage to zero.
 ///
 /// Driver: cuDeviceSetGraphMemAttribute.
 WEIR_EXPORT void reset_graph_memory_marks(device gpu, call_site at = call_site::current());
-/// Returns memory of graphs that is reserved and not in use to the device.
+/// Releases memory that the driver reserved for graphs and that is not in use, so that other
+/// allocations on the device can use it.
 ///
 /// Driver: cuDeviceGraphMemTrim.
 WEIR_EXPORT void trim_graph_memory(device gpu, call_site at = call_site::current());

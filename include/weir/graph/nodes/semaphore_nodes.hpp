@@ -16,8 +16,8 @@
 
 namespace weir {
 
-/// A semaphore and the value of its timeline. The caller keeps the semaphore until no launch uses
-/// it.
+/// A semaphore and the value to signal or to wait for; the value has no meaning for a binary
+/// semaphore. The caller must keep the semaphore until no launch uses it.
 struct semaphore_value {
   semaphore_value(const external_semaphore& external, unsigned long long v = 1) noexcept
       : semaphore{external.get()}, value{v} {}
@@ -42,12 +42,12 @@ class WEIR_EXPORT semaphore_node : public settable_node<Kind, semaphore_paramete
 
   /// Returns the parameters of the node.
   ///
-  /// Driver: cuGraphExternalSemaphoresSignalNodeGetParams,
+  /// Driver: cuGraphExternalSemaphoresSignalNodeGetParams or
   /// cuGraphExternalSemaphoresWaitNodeGetParams.
   [[nodiscard]] semaphore_parameters<Kind> parameters(call_site at = call_site::current()) const;
 };
 
-/// The common part of semaphore_signal_parameters and semaphore_wait_parameters.
+/// The type of semaphore_signal_parameters and semaphore_wait_parameters.
 template <node_kind Kind>
 class WEIR_EXPORT semaphore_parameters {
  public:
@@ -89,12 +89,14 @@ using semaphore_signal_node = detail::semaphore_node<node_kind::semaphore_signal
 using semaphore_wait_node = detail::semaphore_node<node_kind::semaphore_wait>;
 
 /// Describes a node that signals semaphores: {frame, 7}, or {{frame, 7}, {other, 1}}. Every launch
-/// sets a timeline to one value unless the node is changed in between.
+/// signals the values that the node holds; set other values between launches if a timeline has to
+/// advance.
 ///
 /// Throws: when added on an embedded device, `not_supported`.
 using semaphore_signal_parameters = detail::semaphore_parameters<node_kind::semaphore_signal>;
 /// Describes a node that waits for semaphores: {frame, 7}, or {{frame, 7}, {other, 1}}. Every
-/// launch waits for one value of a timeline unless the node is changed in between.
+/// launch waits for the values that the node holds; set other values between launches to wait for a
+/// later point of a timeline.
 ///
 /// Throws: when added on an embedded device, `not_supported`.
 using semaphore_wait_parameters = detail::semaphore_parameters<node_kind::semaphore_wait>;

@@ -15,7 +15,7 @@ namespace weir {
 
 class value_batch_parameters;
 
-/// A node that makes the waits and writes of a value_batch in each launch. value_batch::submit(),
+/// A node that runs the waits and writes of a value_batch in each launch. value_batch::submit(),
 /// wait_value() and write_value() become such nodes in a capture.
 class WEIR_EXPORT value_batch_node
     : public detail::settable_node<node_kind::value_batch, value_batch_parameters> {
@@ -28,12 +28,12 @@ class WEIR_EXPORT value_batch_node
   [[nodiscard]] value_batch_parameters parameters(call_site at = call_site::current()) const;
 };
 
-/// Describes a node that runs the waits and writes of a batch, copied here, and the context whose
-/// device makes them.
+/// Describes a node that runs the waits and writes of a batch on the device of a context. This
+/// object holds a copy of the batch.
 ///
-/// The caller keeps the words until no launch uses them, or gives them to the graph:
-/// graph_ref::keep(std::move(word)). In an executable, words and values can change, but not the
-/// number or the kinds of operations.
+/// The caller must keep the words of memory that the batch uses until no launch uses them, or give
+/// them to the graph: graph_ref::keep(std::move(word)). graph_exec::set() can change the words and
+/// values, but not the number or the kinds of operations.
 class WEIR_EXPORT value_batch_parameters {
  public:
   using node_type = value_batch_node;

@@ -36,10 +36,12 @@
 
 namespace weir::detail {
 
-/// An executor of either of Asio's two executor models.
+/// An executor of either executor model of Asio: the one with properties, or the older one of the
+/// Networking TS.
 template <class E>
 concept asio_executor = ::asio::execution::is_executor<E>::value || ::asio::is_executor<E>::value;
 
+/// An executor with properties that has an execution context of its own.
 template <class E>
 concept asio_executor_with_context = requires(const E& e) {
   {
@@ -49,6 +51,7 @@ concept asio_executor_with_context = requires(const E& e) {
                          ::asio::system_context&>;
 };
 
+/// An executor of the Networking TS.
 template <class E>
 concept asio_ts_executor = !::asio::execution::is_executor<E>::value && requires(const E& e) {
   { e.context() } -> std::convertible_to<::asio::execution_context&>;
@@ -59,6 +62,8 @@ concept asio_ts_executor = !::asio::execution::is_executor<E>::value && requires
 template <class E>
 inline constexpr bool calls_in_place = !asio_executor_with_context<E> && !asio_ts_executor<E>;
 
+/// Returns the pending waits of the executor's context. Executors without a context share one
+/// object.
 template <class E>
 [[nodiscard]] asio_waits& waits_of(const E& executor) {
   if constexpr (asio_executor_with_context<E>) {
@@ -74,8 +79,8 @@ template <class E>
   }
 }
 
-/// A pending wait, in memory of the handler's allocator. `Source` is what is waited for; it calls
-/// the handler with the result.
+/// A pending wait, in memory of the handler's allocator. `Source` is asio_completion or
+/// asio_future: it names the completion to wait for, and calls the handler with the result.
 template <class Handler, class Executor, class Source>
 class asio_operation final : public asio_wait {
   using executor_type = ::asio::associated_executor_t<Handler, Executor>;
@@ -90,8 +95,8 @@ class asio_operation final : public asio_wait {
   };
   using owner = std::unique_ptr<asio_operation, operation_deleter>;
 
-  /// The members that outlive the operation's memory, which is returned before the handler is
-  /// called. The executor counts as having work until the handler has returned.
+  /// The members that outlive the operation: its memory is freed before the handler is called.
+  /// `work` makes the executor count as having work until the handler has returned.
   struct handler_state {
     Handler handler;
     ::asio::executor_work_guard<executor_type> work;
@@ -130,8 +135,8 @@ class asio_operation final : public asio_wait {
     unsigned long long generation;
   };
 
-  /// The function object for the executor. If the executor ends without calling it, the handler is
-  /// destroyed.
+  /// The function object that the executor calls; it calls the handler. If the executor destroys it
+  /// without a call, the handler is destroyed.
   struct ready {
     using allocator_type = handler_allocator;
     [[nodiscard]] allocator_type get_allocator() const noexcept {
@@ -146,6 +151,8 @@ class asio_operation final : public asio_wait {
                std::move(source)} {}
   ~asio_operation() = default;
 
+  /// Registers the wait. If the work is done already, passes the handler to the executor at once;
+  /// if the executor would call it on this thread, a reactor thread passes it.
   void wait(owner self) {
     const completion awaited = state_.source.awaited();
     completion_queue* const queue = completion_access::queue(awaited);
@@ -161,7 +168,7 @@ class asio_operation final : public asio_wait {
         if (!waits) post_completion(queue, at);
       }
       if (waits || calls_in_place<executor_type>) {
-        // the operation may have completed and been destroyed by now
+        // by now, another thread may have completed and destroyed the operation
         static_cast<void>(self.release());
         return;
       }
@@ -174,6 +181,7 @@ class asio_operation final : public asio_wait {
     submit(std::move(self));
   }
 
+  /// Passes the handler to its executor.
   static void submit(owner operation) {
     const executor_type executor = operation->state_.work.get_executor();
     if constexpr (calls_in_place<executor_type>) {
@@ -183,6 +191,7 @@ class asio_operation final : public asio_wait {
     }
   }
 
+  /// Destroys this object and calls the handler.
   void call() {
     const errc outcome = outcome_;
     const bool cancelled = cancelled_;
@@ -190,7 +199,7 @@ class asio_operation final : public asio_wait {
     state.source.call(state.handler, outcome, cancelled);
   }
 
-  /// Destroys this object and returns its handler and executor.
+  /// Destroys this object, frees its memory and returns its handler_state.
   [[nodiscard]] handler_state destroy_and_take_state() noexcept {
     handler_state state{std::move(state_)};
     typename memory::allocator_type allocator{::asio::get_associated_allocator(state.handler)};
@@ -204,6 +213,8 @@ class asio_operation final : public asio_wait {
   bool cancelled_ = false;
 };
 
+/// Throws operation_aborted if the wait was cancelled; otherwise what co_await of the completion
+/// throws, if anything.
 inline void throw_asio_outcome(const completion& awaited, errc outcome, bool cancelled,
                                call_site at) {
   if (cancelled) throw std::system_error{::asio::error::operation_aborted};
@@ -211,7 +222,7 @@ inline void throw_asio_outcome(const completion& awaited, errc outcome, bool can
                 "weir::async_wait", at);
 }
 
-/// A completion as a source.
+/// A completion as the Source of an asio_operation.
 struct asio_completion {
   completion awaited_object;
   call_site at;
@@ -236,7 +247,7 @@ template <class T>
 using asio_value =
     std::conditional_t<std::is_nothrow_default_constructible_v<T>, T, std::optional<T>>;
 
-/// A future as a source. Its value is moved to the handler.
+/// A future as the Source of an asio_operation. Its value is moved to the handler.
 template <class T>
 struct asio_future {
   future<T> awaited_object;
@@ -266,9 +277,9 @@ struct asio_future {
   }
 };
 
-/// Makes all checks that can throw before Asio's token begins the wait, and returns the source. A
-/// token that begins the wait while a coroutine is suspended, such as use_awaitable, could not
-/// report an exception.
+/// Makes the checks that can throw, starts the reactor's thread if it is needed, and returns the
+/// source. Called before Asio's token begins the wait: a token that begins it while a coroutine is
+/// suspended, such as use_awaitable, could not report an exception.
 template <class Source>
 [[nodiscard]] Source&& asio_source(Source&& source) {
   const completion awaited = source.awaited();
@@ -279,7 +290,7 @@ template <class Source>
   return std::move(source);
 }
 
-/// The initiation that Asio's completion tokens call.
+/// The function object that Asio's completion tokens call to start the wait.
 struct begin_asio_wait {
   template <class Handler, class Source>
   void operator()(Handler&& handler, Source&& source) const {
@@ -289,7 +300,7 @@ struct begin_asio_wait {
   }
 };
 
-/// The initiation with an executor for handlers that have none.
+/// Like begin_asio_wait, with an executor for handlers that have no associated executor.
 template <class Executor>
 struct begin_asio_wait_at {
   using executor_type = Executor;

@@ -30,29 +30,32 @@ class asio_wait {
   ~asio_wait() = default;
 };
 
-/// The pending waits of one context. Each has a slot, which the reactor notifies. A cancellation
-/// signal identifies a wait by slot and generation, because it may be emitted when the wait has
-/// ended and another wait uses the slot.
+/// The pending waits of one context. Each wait has a slot, which the reactor notifies. A
+/// cancellation signal identifies a wait by slot and generation, because the signal may be emitted
+/// when the wait has ended and another wait uses the slot. destroy_all() abandons a slot whose
+/// notification it cannot cancel any more. An abandoned slot has no wait, and is released when the
+/// reactor has notified it.
 ///
 /// Thread safety: all members may be called from any thread.
 class asio_waits {
  public:
   struct slot : completion_waiter {
     asio_waits* pending_waits = nullptr;
-    asio_wait* wait = nullptr;  ///< null if unused
-    completion_queue* queue = nullptr;
-    unsigned long long generation = 0;  ///< number of waits that have used the slot
-    bool cancelled = false;
+    asio_wait* wait = nullptr;          ///< null if the slot is free or abandoned
+    completion_queue* queue = nullptr;  ///< null for a completion without work
+    unsigned long long generation = 0;  ///< changes with each wait that uses the slot
+    bool cancelled = false;             ///< set by cancel() if a reactor thread calls the handler
     slot* next_free = nullptr;
   };
 
-  /// `runs_in_place`: the executor calls handlers on the submitting thread, so only reactor threads
-  /// may submit them.
+  /// `runs_in_place`: true for executors that call handlers on the submitting thread. Only reactor
+  /// threads then submit handlers.
   explicit asio_waits(bool runs_in_place) noexcept : runs_in_place_{runs_in_place} {}
   asio_waits(const asio_waits&) = delete;
   asio_waits& operator=(const asio_waits&) = delete;
 
-  /// Returns a slot for a wait. Throws std::bad_alloc.
+  /// Takes a free slot for a wait. `queue` is null for a completion without work. Throws
+  /// std::bad_alloc.
   [[nodiscard]] slot& acquire(asio_wait& wait, completion_queue* queue) {
     const std::lock_guard hold{lock_};
     if (free_ == nullptr) free_ = &slots_.emplace_back();
@@ -68,14 +71,14 @@ class asio_waits {
     return free_slot;
   }
 
-  /// Returns a slot that has no waiter registered.
+  /// Releases a slot whose waiter is not registered with the reactor.
   void discard(slot& at) noexcept {
     const std::lock_guard hold{lock_};
     release(at);
   }
 
-  /// Cancels the wait that has this slot in this generation, unless it has ended or is being
-  /// completed.
+  /// Cancels the wait that uses the slot `at` with this generation. Does nothing if that wait has
+  /// ended, or if the reactor is notifying it.
   void cancel(slot& at, unsigned long long generation) noexcept {
     asio_wait* wait = nullptr;
     {
@@ -98,7 +101,8 @@ class asio_waits {
     }
   }
 
-  /// Destroys all waiting handlers.
+  /// Destroys all waiting handlers without calling them. Called at the end of the context. Blocks
+  /// until no reactor thread passes a handler to its executor any more.
   void destroy_all() noexcept {
     std::unique_lock hold{lock_};
     std::size_t seen = 0;
@@ -119,7 +123,7 @@ class asio_waits {
     completed_.wait(hold, [this] { return completing_ == 0; });
   }
 
-  /// Drops the context's reference. The object is destroyed when the reactor has notified all
+  /// Drops the context's reference. The object is destroyed when the reactor has also notified all
   /// abandoned slots.
   void close() noexcept {
     std::unique_lock hold{lock_};
@@ -129,6 +133,7 @@ class asio_waits {
  private:
   ~asio_waits() = default;
 
+  /// Called by the reactor. Releases the slot and passes the handler to its executor.
   static void handle_completion(completion_waiter& self, errc outcome) noexcept {
     auto& at = static_cast<slot&>(self);
     asio_waits& me = *at.pending_waits;
@@ -140,7 +145,7 @@ class asio_waits {
       me.drop_reference(hold);
       return;
     }
-    ++me.completing_;  // keeps the executor alive until the handler is passed to it
+    ++me.completing_;  // until it is 0 again, destroy_all() keeps the context alive
     hold.unlock();
     wait->complete(outcome, cancelled);
     hold.lock();
@@ -148,12 +153,14 @@ class asio_waits {
     me.completed_.notify_all();
   }
 
+  /// Puts the slot into the list of free slots. The caller holds lock_.
   void release(slot& at) noexcept {
     at.wait = nullptr;
     at.next_free = free_;
     free_ = &at;
   }
 
+  /// Drops a reference and unlocks `hold`, which holds lock_. May destroy this object.
   void drop_reference(std::unique_lock<std::mutex>& hold) noexcept {
     const bool last = --references_ == 0;
     hold.unlock();
@@ -161,17 +168,18 @@ class asio_waits {
   }
 
   const bool runs_in_place_;
-  std::mutex lock_;  // guards the following members
-  std::condition_variable completed_;
+  std::mutex lock_;                    // guards the members below
+  std::condition_variable completed_;  // notified when completing_ decreases
   std::deque<slot> slots_;
-  slot* free_ = nullptr;
-  std::size_t completing_ = 0;
-  /// The context, and the abandoned slots that the reactor has not notified yet.
+  slot* free_ = nullptr;        // first free slot
+  std::size_t completing_ = 0;  // reactor threads that are passing a handler to its executor
+  /// References: one of the context, and one of each abandoned slot that the reactor has not
+  /// notified yet.
   std::size_t references_ = 1;
 };
 
-/// The waits of a context, as an Asio service. Asio destroys waiting handlers at the end of the
-/// context, and so does this.
+/// The pending waits of a context, as an Asio service. Like Asio's own services, it destroys the
+/// waiting handlers at the end of the context.
 class asio_wait_service : public ::asio::execution_context::service {
  public:
   static inline ::asio::execution_context::id id;

@@ -29,9 +29,10 @@ using namespace ::stdexec;
 #endif
 }  // namespace senders
 
-/// The tag types by which a type declares that it is a sender, an operation or a scheduler. The
-/// names have changed (sender_t, sender_tag), and early versions need none, so they are taken from
-/// the library's own types.
+/// The tag type by which a type declares that it is a sender. Versions of the library name it
+/// differently (sender_t, sender_tag), so it is taken from a sender of the library. The tags of
+/// operations and schedulers below are found in this way, too; they are void if the version needs
+/// none.
 using sender_concept_type = typename std::remove_cvref_t<decltype(senders::just())>::sender_concept;
 
 template <class Operation>
@@ -59,6 +60,7 @@ struct scheduler_concept_type_of<Operation> {
 using scheduler_concept_type = typename scheduler_concept_type_of<
     std::remove_cvref_t<decltype(std::declval<senders::run_loop&>().get_scheduler())>>::type;
 
+/// The type of a receiver's stop token.
 template <class Receiver>
 using stop_token_of = std::remove_cvref_t<decltype(senders::get_stop_token(
     senders::get_env(std::declval<const Receiver&>())))>;

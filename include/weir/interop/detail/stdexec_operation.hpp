@@ -17,9 +17,10 @@
 
 namespace weir::detail {
 
-/// The operation state of weir's senders. `Source` is what is waited for; it provides the values.
-/// The receiver is completed by whichever removes the waiter: the reactor, a stop request that
-/// cancels the wait, or start() if that is still running.
+/// The operation state of weir's senders. `Source` names the completion to wait for, and provides
+/// the values. The receiver is completed by the reactor, or by a stop request that has cancelled
+/// the wait. If one of them comes while start() is still running, and the receiver has a stop
+/// token, start() completes the receiver instead.
 template <class Receiver, class Source>
 class sender_operation : completion_waiter {
  public:
@@ -48,7 +49,7 @@ class sender_operation : completion_waiter {
       senders::set_error(std::move(receiver_), std::current_exception());
       return;
     }
-    // otherwise the operation may have completed and been destroyed by now
+    // without a stop token, another thread may have completed and destroyed the operation by now
     if constexpr (stoppable) {
       callback_.emplace(stop, stop_request{this});
       const unsigned state_before = state_.fetch_or(started);
@@ -73,16 +74,17 @@ class sender_operation : completion_waiter {
   using callback = std::conditional_t<
       stoppable, std::optional<typename token::template callback_type<stop_request>>, no_callback>;
 
-  static constexpr unsigned started = 1;
-  static constexpr unsigned completed = 2;
-  static constexpr unsigned cancelled = 4;
+  // The flags of state_.
+  static constexpr unsigned started = 1;    // start() has set up the operation
+  static constexpr unsigned completed = 2;  // the reactor has notified the waiter
+  static constexpr unsigned cancelled = 4;  // a stop request has cancelled the wait
 
   [[nodiscard]] completion_queue* queue() const noexcept {
     return completion_access::queue(awaited_);
   }
 
-  /// The outcome is known. start() may be called on any thread, and some sources must not complete
-  /// there.
+  /// Called by start() when the outcome is known. Completes the receiver on the calling thread, or
+  /// on a reactor thread if the source must not complete on the thread of start().
   void complete_without_wait() {
     if constexpr (Source::may_complete_inline) {
       complete();
@@ -96,16 +98,19 @@ class sender_operation : completion_waiter {
     if (!stoppable || (me.state_.fetch_or(completed) & started) != 0) me.complete();
   }
 
+  /// Called by a stop request on any thread.
   void stop() noexcept {
     if (!cancel_wait(*queue(), *this)) return;
     if ((state_.fetch_or(cancelled) & started) != 0) complete_stopped();
   }
 
+  /// Completes the receiver with set_stopped().
   void complete_stopped() noexcept {
     callback_.reset();
     senders::set_stopped(std::move(receiver_));
   }
 
+  /// Completes the receiver with the values or the error.
   void complete() noexcept {
     callback_.reset();  // waits for a stop request in progress
     std::exception_ptr failure;

@@ -32,7 +32,9 @@ abi::CUgraph embedded_graph(abi::CUgraphNode node, call_site at) {
                            &detail::driver_table::cuGraphChildGraphNodeGetGraph, at);
 }
 
-// Checks what would crash a driver or be found only at instantiation.
+// Throws for a child graph that is being captured, that contains the parent graph, or whose nodes a
+// conditional body cannot contain. A driver would crash, or report the mistake only at
+// instantiation.
 void check_child(CUgraph_st* parent_graph, graph_ref child, call_site at) {
   detail::require_open(graph_ref{parent_graph}, add_child_call, at);
   CUgraph_st* const handle = detail::require_not_capturing(child, add_child_call, at);
@@ -119,20 +121,22 @@ CUgraphNode_st* child_graph_parameters::add_to(CUgraph_st* parent_graph,
       static_cast<void>(detail::erase_node_metadata(parent_graph, created));
       throw;
     }
-    detail::call_unhandled_error_handler(std::current_exception());  // the node exists and works
+    // The node stays in the graph and works, but has no metadata of the child.
+    detail::call_unhandled_error_handler(std::current_exception());
   }
   return created;
 }
 
-// An executable takes over the operations of the child's nodes, but no references to what the child
-// keeps. A clone keeps those alive.
+// Returns a clone of the child graph as an owner for the executable. An executable takes over the
+// operations of the child's nodes, but no references to the objects that the child keeps alive. The
+// clone keeps these objects alive.
 detail::child_graph_owner child_graph_parameters::owners_in_exec(call_site at) const {
   CUgraph_st* const child =
       detail::require_not_capturing(child_, "cuGraphExecChildGraphNodeSetParams", at);
   abi::CUgraph copy = nullptr;
   const abi::CUresult answer = driver().cuGraphClone(&copy, child);
-  // The driver cannot clone this graph, so it cannot set it either. Its error for cloning is more
-  // specific.
+  // The driver cannot clone this graph, so it will also refuse to set it. The caller then throws
+  // that error.
   if (answer == abi::CUDA_ERROR_NOT_SUPPORTED || answer == abi::CUDA_ERROR_INVALID_VALUE) return {};
   check(answer, "cuGraphClone", subject::graph(child), at);
   detail::forget_metadata(copy);
@@ -163,7 +167,7 @@ child_graph_node add_moved_child(graph_ref parent_graph, graph&& child,
   if (answer != abi::CUDA_SUCCESS)
     fail_adding_child(answer, parent_graph.get(), child, dependencies, true, at);
   CUgraph_st* const part = detail::detach_graph(child);
-  detail::note_graph_moved(part, parent_graph.get());
+  detail::note_captured_graph_moved(part, parent_graph.get());
   if (reservation) reservation->add_moved_part(part, parent_graph.get(), created);
   return child_graph_node{detail::known_kind{}, graph_node{created, parent_graph.get()}};
 }

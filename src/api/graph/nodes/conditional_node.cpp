@@ -53,7 +53,8 @@ detail::conditional_metadata metadata_of(conditional_node node, call_site at) {
       at);
 }
 
-// Returns why the driver may refuse a node of this graph that uses the condition.
+// Returns the likely reason for which the driver has refused to add a node with this condition to
+// `graph`.
 std::string invalid_condition_reason(const condition& used_condition, CUgraph_st* graph) {
   if (detail::is_part_of(graph, used_condition.graph().get())) {
     return "the condition belongs to another graph, or another node uses it; create a condition of "

@@ -24,7 +24,8 @@ static_assert(static_cast<unsigned>(copy_side::memory::device) == abi::CU_MEMORY
 static_assert(static_cast<unsigned>(copy_side::memory::array) == abi::CU_MEMORYTYPE_ARRAY);
 static_assert(static_cast<unsigned>(copy_side::memory::unified) == abi::CU_MEMORYTYPE_UNIFIED);
 
-// Returns the side with the kind of memory and the context filled in.
+// Returns one side of a copy with its kind of memory and its context filled in. Queries the driver
+// for what `side` does not contain.
 copy_side resolve_side(copy_side side, call_site at) {
   if (side.kind == copy_side::memory::device && side.context == nullptr) {
     side.context = detail::query_pointer_attributes(side.address, at).context;
@@ -87,8 +88,8 @@ bool is_between_host_and_device(const abi::CUDA_MEMCPY3D& p) noexcept {
   return is_host_or_device(p.srcMemoryType) && is_host_or_device(p.dstMemoryType);
 }
 
-// Returns the copy with unified addresses, from which the driver determines the types of memory.
-// Copies that involve arrays are returned unchanged.
+// Returns the copy with unified addresses (CU_MEMORYTYPE_UNIFIED), with which the driver determines
+// the types of memory itself. Returns a copy that involves arrays unchanged.
 abi::CUDA_MEMCPY3D with_unified_addresses(abi::CUDA_MEMCPY3D p) noexcept {
   if (!is_between_host_and_device(p)) return p;
   if (p.srcMemoryType == abi::CU_MEMORYTYPE_HOST) p.srcDevice = detail::device_address(p.srcHost);
@@ -99,12 +100,11 @@ abi::CUDA_MEMCPY3D with_unified_addresses(abi::CUDA_MEMCPY3D p) noexcept {
   return p;
 }
 
-// Returns true if the node was captured. Such a node, and its executables, copy between unified
-// addresses.
+// Returns true if the parameters of the node use unified addresses, as those of a captured copy do.
 bool uses_unified_addresses(abi::CUgraphNode node, call_site at) {
   abi::CUDA_MEMCPY3D params{};
   const abi::CUresult answer = driver().cuGraphMemcpyNodeGetParams(node, &params);
-  // The node does not copy. Setting its parameters reports that.
+  // The node is no copy node. The call that sets its parameters reports that.
   if (answer == abi::CUDA_ERROR_INVALID_VALUE) return false;
   detail::check(answer, "cuGraphMemcpyNodeGetParams", {}, at);
   return params.srcMemoryType == abi::CU_MEMORYTYPE_UNIFIED &&
@@ -187,17 +187,18 @@ void copy_parameters::set_in_graph(graph_node node, call_site at) const {
         const abi::CUDA_MEMCPY3D params = uses_unified_addresses(handle, at)
                                               ? with_unified_addresses(created.params)
                                               : created.params;
-        // The call takes no context, and memory of pools has none. An H200 accepts the call without
-        // a current context, but then no executable of the node accepts another copy.
+        // The driver call has no argument for the context, and memory of pools belongs to no
+        // context, so the current context is used. An H200 accepts the call without a current
+        // context, but then refuses to change the copy in executables.
         const detail::make_current current{created.context, at};
         return driver().cuGraphMemcpyNodeSetParams(handle, &params);
       },
       at);
 }
 
-// A copy node in an executable has either fixed memory types or, if it was captured, unified
-// addresses. Its parameters must keep that form. The form is unknown if the graph was destroyed, so
-// both forms are tried.
+// A copy node in an executable has unified addresses if it was captured, and explicit memory types
+// otherwise. New parameters must have that form. The form cannot be queried if the graph was
+// destroyed, so both forms are tried.
 void copy_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const {
   const driver_copy created = to_driver_params(*this, at);
   const auto set = [&](const abi::CUDA_MEMCPY3D& params) {

@@ -9,7 +9,7 @@ namespace weir::detail {
 
 namespace {
 
-// The driver's functions for one of the two kinds of nodes.
+// The driver's functions for event record nodes or for event wait nodes, with their names.
 struct event_node_functions {
   CUresult (*driver_table::*get)(CUgraphNode, CUevent*);
   const char* get_call;

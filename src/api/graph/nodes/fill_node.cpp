@@ -31,7 +31,8 @@ abi::CUgraphNodeParams to_node_params(const fill_parameters& parameters,
   return params;
 }
 
-// Returns the context of the memory: from its owner if known, else from the driver.
+// Returns the context of the memory. Uses the context that `memory` contains, or else queries the
+// driver.
 abi::CUcontext context_of(const detail::node_memory& memory, call_site at) {
   if (memory.context != nullptr) return memory.context;
   const detail::pointer_attributes pointer_info =
@@ -75,8 +76,8 @@ void fill_parameters::set_in_graph(graph_node node, call_site at) const {
   detail::change_node(
       node, node_kind::fill, owners(), set_fill_call,
       [&](abi::CUgraphNode handle) {
-        // Drivers of CUDA 12.0 and 12.1 have only the call without a context. An H200 refuses
-        // memory of pools there.
+        // Drivers of CUDA 12.0 and 12.1 lack this call. cuGraphMemsetNodeSetParams has no argument
+        // for the context, and an H200 refuses memory of pools in it.
         const abi::CUresult answer = driver().cuGraphNodeSetParams(handle, &params);
         if (answer != abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return answer;
         const abi::CUDA_MEMSET_NODE_PARAMS p = to_driver_params(*this);

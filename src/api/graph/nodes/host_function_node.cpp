@@ -14,8 +14,8 @@ using detail::driver;
 
 namespace {
 
-// The driver calls this. No exception may leave it, and there is no single stream whose sync()
-// could throw it.
+// The function that the driver calls. Exceptions are passed to the unhandled error handler. They
+// must not reach the driver, and a graph has no single stream whose sync() could throw them.
 void CUDA_CB run_closure(void* data) {
   auto& closure = *static_cast<detail::node_closure*>(data);
   const detail::host_function_guard mark;
@@ -39,7 +39,7 @@ host_function_parameters host_function_node::parameters(call_site at) const {
                                    &detail::driver_table::cuGraphHostNodeGetParams, at);
   host_function_parameters parameters{p.fn, p.userData};
   if (p.fn == &run_closure) {
-    // The closure is alive, because the graph of the node holds a reference.
+    // The closure exists, because the graph of the node holds a reference to it.
     auto& closure = *static_cast<detail::node_closure*>(p.userData);
     __atomic_fetch_add(&closure.shares, 1, __ATOMIC_RELAXED);
     parameters.closure_ = detail::keep_alive_ref{closure};

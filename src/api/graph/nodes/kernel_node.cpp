@@ -23,7 +23,8 @@ using detail::driver;
 namespace detail {
 namespace {
 
-// The arguments of a node and their owners.
+// Copies of the arguments of a kernel node, pointers to these copies for the driver, and the owners
+// of the arguments.
 struct argument_copies {
   std::vector<std::max_align_t> memory;
   std::vector<void*> values;
@@ -34,7 +35,8 @@ const argument_copies& copies_in(const keep_alive_ref& box) noexcept {
   return static_cast<const keep_alive_box<argument_copies>*>(box.get())->value;
 }
 
-// Each argument is aligned for the widest type.
+// Returns the size of an argument in units of std::max_align_t. Each argument starts at a new unit,
+// so it is aligned for any type.
 std::size_t aligned_units(const argument_shape& shape) noexcept {
   return (shape.size + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
 }
@@ -78,8 +80,9 @@ void** values_in(const keep_alive_ref& copied) noexcept {
 
 namespace {
 
-// Makes a context current around calls about kernel nodes. The function determines the context that
-// the driver uses. An H200's driver (580.159) nevertheless crashes if no context is current.
+// Makes any context current around driver calls for kernel nodes. The driver takes the context of
+// the node from the kernel function. Nevertheless an H200's driver (580.159) crashes if no context
+// is current.
 class default_context {
  public:
   explicit default_context(call_site at) : current_{detail::current_or_primary_context(at), at} {}
@@ -88,7 +91,7 @@ class default_context {
   detail::make_current current_;
 };
 
-// Throws for launch options that nodes do not have.
+// Throws for launch options that kernel nodes do not support, and for an incomplete cluster.
 void throw_if_not_supported(const launch_config& config, call_site at) {
   detail::require_complete_cluster(config, "cuGraphAddNode", nullptr, at);
   if (!config.programmatic) return;
@@ -98,7 +101,8 @@ void throw_if_not_supported(const launch_config& config, call_site at) {
                       at);
 }
 
-// Changes an attribute of a node. The owners of its parameters stay.
+// Changes an attribute of a node by set(handle), which makes the driver call. Unlike change_node(),
+// keeps the owners of the parameters.
 template <class Set>
 void change_attributes(kernel_node node, const char* call, const Set& set, call_site at) {
   const abi::CUgraphNode handle = detail::require_open(node, call, at);

@@ -62,7 +62,7 @@ CUgraphNode_st* allocation_parameters::add_to(CUgraph_st* parent_graph,
   params.alloc.accessDescs = access.empty() ? nullptr : access.data();
   params.alloc.accessDescCount = access.size();
   params.alloc.bytesize = bytes_;
-  return detail::add_node(parent_graph, dependencies, params, {}, at);
+  return detail::add_node(parent_graph, dependencies, params, detail::owner_list{}, at);
 }
 
 CUgraphNode_st* free_parameters::add_to(CUgraph_st* parent_graph, dependency_list dependencies,
@@ -70,7 +70,7 @@ CUgraphNode_st* free_parameters::add_to(CUgraph_st* parent_graph, dependency_lis
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_MEM_FREE;
   params.free.dptr = detail::device_address(address_);
-  return detail::add_node(parent_graph, dependencies, params, {}, at);
+  return detail::add_node(parent_graph, dependencies, params, detail::owner_list{}, at);
 }
 
 graph_memory_usage graph_memory_of(device gpu, call_site at) {

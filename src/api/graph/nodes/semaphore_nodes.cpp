@@ -18,7 +18,7 @@ class semaphore_arrays {
     handles_.reserve(semaphores.size());
     values_.reserve(semaphores.size());
     for (const semaphore_value& entry : semaphores) {
-      // A driver would accept it and fail at the launch.
+      // A driver would accept a null semaphore and fail at the launch.
       if (entry.semaphore == nullptr)
         throw_error(errc::invalid_handle, call, "", "a semaphore is null; pass open semaphores",
                     at);
@@ -76,14 +76,15 @@ CUgraphNode_st* semaphore_parameters<Kind>::add_to(CUgraph_st* parent_graph,
                                                    dependency_list dependencies,
                                                    call_site at) const {
   semaphore_arrays<Kind> arrays{semaphores_, "cuGraphAddNode", at};
-  return add_node(parent_graph, dependencies, arrays.params(), {}, at);
+  return add_node(parent_graph, dependencies, arrays.params(), owner_list{}, at);
 }
 
 template <node_kind Kind>
 void semaphore_parameters<Kind>::set_in_graph(graph_node node, call_site at) const {
   constexpr const char* call = "cuGraphNodeSetParams";
   semaphore_arrays<Kind> arrays{semaphores_, call, at};
-  change_node(node, Kind, {}, call, &driver_table::cuGraphNodeSetParams, &arrays.params(), at);
+  change_node(node, Kind, owner_list{}, call, &driver_table::cuGraphNodeSetParams, &arrays.params(),
+              at);
 }
 
 template <node_kind Kind>

@@ -10,7 +10,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Looks up a context, which may be destroyed.
+// Looks up a context, which may be destroyed, because handles of contexts never become invalid.
 CUresult find_context(model::process& p, CUcontext handle, model::context*& out) {
   out = p.contexts.find(handle);
   return out != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
@@ -48,16 +48,19 @@ CUresult create_context(CUcontext* out, const CUctxCreateParams* params, unsigne
 
     std::vector<model::context*>& stack = model::this_thread().stack;
     stack.reserve(stack.size() + 1);
-    auto& contexts = model::this_process().contexts;
-    const CUresult status = open_object(
-        contexts, out, [&](model::context& created) { return created.open(device, flags); });
-    if (status == CUDA_SUCCESS) stack.push_back(contexts.find(*out));
+    model::context* opened = nullptr;
+    const CUresult status =
+        open_object(model::this_process().contexts, out, [&](model::context& created) {
+          opened = &created;
+          return created.open(device, flags);
+        });
+    if (status == CUDA_SUCCESS) stack.push_back(opened);
     return status;
   });
 }
 
-// Finds the arguments of cuCtxRecordEvent and cuCtxWaitEvent, which must be usable. A null context
-// does not stand for the current one.
+// Looks up the arguments of cuCtxRecordEvent and cuCtxWaitEvent. Returns an error if one is not
+// usable. A null context is an error and does not stand for the current context.
 CUresult find_context_and_event(model::process& p, CUcontext context, CUevent event,
                                 model::context*& target_context, model::event*& found_event) {
   if (const CUresult error = find_context(p, context, target_context)) return error;
@@ -76,8 +79,8 @@ CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
   return create_context(context, nullptr, flags, device);
 }
 
-// Returns when the work of the context is done. Pops the context if it is on top of the calling
-// thread's stack; in any other position it stays there, destroyed.
+// Waits for the work of the context. Removes the context from the calling thread's stack if it is
+// on top. In other positions and on other threads' stacks, the destroyed context stays.
 CUresult cuCtxDestroy_v2(CUcontext context) {
   return guarded_outside_host_functions([&](model::process& p) {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -111,7 +114,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   });
 }
 
-// Replaces the top of the stack. Null pops it.
+// Replaces the top of the calling thread's context stack. A null context removes the top.
 CUresult cuCtxSetCurrent(CUcontext context) {
   return guarded_outside_host_functions([&](model::process& p) {
     std::vector<model::context*>& stack = model::this_thread().stack;
@@ -163,7 +166,7 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   });
 }
 
-// 3020 has been the API version of contexts since CUDA 3.2.
+// The API version of contexts has been 3020 since CUDA 3.2.
 CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
   return guarded_outside_host_functions([&](model::process& p) {
     model::context* found = nullptr;

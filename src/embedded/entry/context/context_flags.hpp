@@ -6,8 +6,9 @@
 
 namespace weir::embedded::entry {
 
-// Returns true if at most one scheduling flag is set, and otherwise only flags that are always
-// allowed or in `other_flags`. Bit 0x10 has no name any more but is still accepted.
+// Returns true if `flags` has at most one scheduling flag, and apart from it only flags in
+// `other_flags` or flags that are always allowed. Bit 0x10 is CU_CTX_LMEM_RESIZE_TO_MAX, which
+// driver/abi.hpp does not declare. The flag is deprecated, but drivers still accept it.
 [[nodiscard]] constexpr bool valid_context_flags(unsigned flags, unsigned other_flags) noexcept {
   const unsigned scheduling = flags & abi::CU_CTX_SCHED_MASK;
   if ((scheduling & (scheduling - 1)) != 0) return false;

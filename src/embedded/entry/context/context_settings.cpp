@@ -10,7 +10,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Calls the body with the current context, if that is usable.
+// Calls body(context) with the context that has the settings of the current context: the primary
+// context if the current context is green.
 template <class Body>
 CUresult with_current(Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process&) {
@@ -33,7 +34,8 @@ CUresult cuCtxGetFlags(unsigned* flags) {
   });
 }
 
-// Flags that are fixed when a context is created stay unchanged.
+// CU_CTX_MAP_HOST and the flags for core dumps are fixed when a context is created and stay
+// unchanged.
 CUresult cuCtxSetFlags(unsigned flags) {
   return with_current([&](model::context& context) {
     if (!valid_context_flags(flags, CU_CTX_MAP_HOST)) return CUDA_ERROR_INVALID_VALUE;

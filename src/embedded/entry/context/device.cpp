@@ -14,8 +14,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Calls the body with the device of an ordinal. Returns CUDA_ERROR_INVALID_VALUE first if `out` is
-// null.
+// Calls body(device) with the device of an ordinal. First returns CUDA_ERROR_INVALID_VALUE if `out`
+// is null.
 template <class Out, class Body>
 CUresult query_device(CUdevice ordinal, const Out* out, Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process& p) {
@@ -178,7 +178,8 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* elements, CUarray_format for
   });
 }
 
-// A context cannot be restricted to some multiprocessors, whatever the affinity type.
+// Reports no support for any affinity type, because a context cannot be restricted to some
+// multiprocessors.
 CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType, CUdevice device) {
   return query_device(device, supported, [&](const model::device&) {
     *supported = 0;

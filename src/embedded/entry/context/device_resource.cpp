@@ -20,7 +20,8 @@ CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource* resource, CUdev
   });
 }
 
-// If `groups` is null, only stores the number of groups.
+// Divides a part of a device into at most `*group_count` groups. If `groups` is null, only stores
+// the largest possible number of groups.
 CUresult cuDevSmResourceSplitByCount(CUdevResource* groups, unsigned* group_count,
                                      const CUdevResource* input, CUdevResource* rest,
                                      unsigned flags, unsigned least) {

@@ -52,7 +52,7 @@ CUresult open_green(model::process& p, const model::device_resource& part, CUgre
 
 }  // namespace
 
-// Without a descriptor the context has the whole device.
+// A null `desc` gives the green context the whole device.
 CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc desc, CUdevice ordinal,
                           unsigned flags) {
   return guarded_outside_host_functions([&](model::process& p) {
@@ -91,7 +91,7 @@ CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource* resource,
       green, [&](const model::context& found) { return write_part(found.part(), resource, type); });
 }
 
-// Null does not stand for the current context.
+// A null context is an error and does not stand for the current context.
 CUresult cuCtxGetDevResource(CUcontext context, CUdevResource* resource, CUdevResourceType type) {
   if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return guarded_outside_host_functions([&](model::process& p) {
@@ -104,7 +104,7 @@ CUresult cuCtxGetDevResource(CUcontext context, CUdevResource* resource, CUdevRe
   });
 }
 
-// Null stands for the current context, if that is green.
+// A null green context stands for the current context, if that is green.
 CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long* id) {
   if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (green == nullptr) {
@@ -127,8 +127,8 @@ CUresult cuGreenCtxWaitEvent(CUgreenCtx green, CUevent event) {
                     [&](model::context&) { return cuCtxWaitEvent(context_handle(green), event); });
 }
 
-// Works whichever context is current. All streams of a green context are non-blocking, and the flag
-// is required.
+// Does not depend on the current context. All streams of a green context are non-blocking, and the
+// program must pass CU_STREAM_NON_BLOCKING.
 CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx green, unsigned flags, int priority) {
   return with_green(green, [&](model::context& found) {
     if (stream == nullptr || flags != CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;

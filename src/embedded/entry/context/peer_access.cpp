@@ -18,7 +18,8 @@ CUresult check_context(CUcontext peer) {
   return found == nullptr ? CUDA_ERROR_INVALID_CONTEXT : found->status();
 }
 
-// Calls visit(legacy stream) for each context of the copy other than the stream's own.
+// Calls visit(legacy stream) for each context of the copy other than the context of target_stream.
+// Does nothing in a capture.
 template <class Visit>
 void for_each_peer_stream(const model::stream& target_stream, const model::copy_users& users,
                           Visit&& visit) {

@@ -6,18 +6,22 @@
 
 namespace weir::embedded::entry {
 
-// The contexts as the program passed them. Null stands for the current context.
+// The contexts of the destination and the source of a copy, as the program passed them. Null stands
+// for the current context.
 struct copy_contexts {
   abi::CUcontext dst, src;
 };
 
-// Returns CUDA_SUCCESS if both are usable contexts.
+// Returns CUDA_SUCCESS if both contexts exist and are usable.
 abi::CUresult check_contexts(const copy_contexts& contexts);
 
-// Returns the contexts whose devices access the two sides of a copy: the named contexts, else
-// copy_user_for(). Every device can access memory that a context owns, whichever context is named.
+// Returns the context whose device accesses each side of a copy. If `contexts` is not null, it
+// names them; otherwise it is copy_user_for() for both sides. Memory that a context owns can be
+// copied with any context.
 model::copy_users resolve_copy_users(const model::process& p, const model::stream& target_stream,
                                      const copy_contexts* contexts);
+// Like resolve_copy_users(), but returns at once if the process has a single device, which may
+// access all memory.
 inline model::copy_users users_of_copy(const model::process& p, const model::stream& target_stream,
                                        const copy_contexts* contexts = nullptr) {
   if (!p.has_several_devices()) [[likely]]
@@ -25,10 +29,11 @@ inline model::copy_users users_of_copy(const model::process& p, const model::str
   return resolve_copy_users(p, target_stream, contexts);
 }
 
-// Orders a synchronous copy between contexts: after all work of both contexts' blocking streams,
-// and before their later work. Call the first before the copy is submitted and the second
-// afterwards.
+// Makes a synchronous copy between contexts wait for the earlier work of all blocking streams of
+// both contexts. Called before the copy is submitted.
 void wait_for_peer_streams(model::stream& target_stream, const model::copy_users& users);
+// Makes later work of the blocking streams of both contexts wait for the copy. Called after the
+// copy was submitted.
 void make_peer_streams_wait(model::stream& target_stream, const model::copy_users& users);
 
 }  // namespace weir::embedded::entry

@@ -33,7 +33,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
-  // Takes precedence over all other errors.
+  // This error takes precedence over all others.
   if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_device(device, [&](model::device& owner) {
     *flags = owner.primary_flags();

@@ -9,8 +9,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Finds the condition of a new node: unused by other nodes, and created for the whole graph that
-// this graph is a part of.
+// Finds the condition of a new node. No other node may use it. It must have been created for the
+// outermost graph that contains target_graph, or for a subgraph of that graph.
 CUresult find_condition(const CUDA_CONDITIONAL_NODE_PARAMS& params,
                         const model::graph& target_graph, model::condition*& out) {
   out = model::condition::find(params.handle);
@@ -53,7 +53,7 @@ CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* de
       return error;
     const model::graph_node& created = model::add_conditional(*target_graph, *controlling_condition,
                                                               input.type, input.size, predecessors);
-    // The program may read this list while the node exists, but must not write to it.
+    // The program may read this array while the node exists, but must not write to it.
     input.phGraph_out =
         const_cast<CUgraph*>(std::get<model::conditional_params>(created.params).handles.data());
     *node = created.handle();

@@ -9,8 +9,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Sets the parameters from read_params(input..., params) in the executable's copy of `node`. The
-// original node must still exist.
+// Changes a node of an executable to the parameters that read_params(input..., params) reads.
+// `node` is the node of the instantiated graph, which must still exist.
 template <class... Input>
 CUresult set(CUgraphExec exec, CUgraphNode node, const Input&... input) {
   return with_graphs([&](model::process& p) {

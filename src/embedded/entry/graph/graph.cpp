@@ -15,9 +15,9 @@ struct edge {
   model::graph_node* to = nullptr;
 };
 
-// Fills the caller's lists with up to `*count` entries and sets the rest to null, by
-// put(index, entry). If `list` is null, only stores the number of entries in `*count`. Room for no
-// entry is an error if there are some.
+// Fills the caller's lists with up to `*count` entries by put(index, entry), and sets the rest of
+// the lists to null. If `list` is null, only stores the number of entries in `*count`. A `*count`
+// of 0 is an error if there are entries.
 template <class Entries, class Put>
 CUresult fill(const Entries& entries, const CUgraphNode* list, size_t* count, Put put) {
   const std::size_t existing_count = entries.size();
@@ -176,7 +176,7 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const
     }
     for (std::size_t i = 0; i < count; ++i) {
       const edge& e = requested[i];
-      // Edges that were added before this one stay.
+      // As on a GPU, edges that this call has added before the error stay.
       if (model::graph::connected(*e.from, *e.to)) return CUDA_ERROR_INVALID_VALUE;
       model::graph::connect(*e.from, *e.to, edge_data_at(edges, i));
     }
@@ -233,7 +233,8 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
     model::graph_node* found = find_node(node);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (found->owner->orphaned_root() != nullptr) return CUDA_ERROR_INVALID_VALUE;
-    // Capturing into a body does not prevent the removal; capturing into a child graph does.
+    // A capture into the node's child graph prevents the removal. A capture into the body graph of
+    // a conditional node does not.
     const bool has_bodies = found->type() == CU_GRAPH_NODE_TYPE_CONDITIONAL;
     if (found->owner->capturing() ||
         (!has_bodies &&

@@ -68,7 +68,8 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
   });
 }
 
-// Looks up an executable graph to launch in a stream, which must not capture.
+// Looks up an executable graph for a launch. If the stream captures, returns an error and
+// invalidates the capture.
 CUresult find_launch(CUgraphExec exec, model::stream& target_stream,
                      model::graph_exec*& target_exec) {
   if (const CUresult error = model::check_not_capturing(target_stream)) return error;

@@ -11,7 +11,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Checks the access descriptors: other devices and the host may only get read and write access.
+// Checks the access descriptors of an allocation node. Each must grant a device or the host both
+// read and write access.
 CUresult check_access(const model::process& p, std::span<const CUmemAccessDesc> requested) {
   for (const CUmemAccessDesc& access_desc : requested) {
     if (access_desc.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
@@ -27,8 +28,8 @@ CUresult check_access(const model::process& p, std::span<const CUmemAccessDesc> 
   return CUDA_SUCCESS;
 }
 
-// Checks the location of a new node: only device memory is supported. Managed memory is accepted
-// and treated as device memory.
+// Checks the location of the memory of a new allocation node. Only device memory is supported.
+// Managed memory on a device is accepted and treated as device memory.
 CUresult check_pool_location(const model::process& p, CUmemAllocationType type,
                              const CUmemLocation& location) {
   const bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
@@ -57,7 +58,8 @@ CUresult check_params(const model::process& p, const CUDA_MEM_ALLOC_NODE_PARAMS&
   return check_access(p, {params.accessDescs, params.accessDescCount});
 }
 
-// Adds the node that make(process, graph, dependencies, node) creates.
+// Looks up the graph and dependencies, then adds the node that make(process, graph, dependencies,
+// node) creates.
 template <class Make>
 CUresult add_memory_node(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                          size_t count, Make make) {
@@ -114,7 +116,8 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNo
       });
 }
 
-// The driver keeps ownership of the access descriptors.
+// The array of access descriptors in `params` belongs to the driver and stays valid while the node
+// exists.
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   return get_memory_node<model::alloc_params>(node, params, [&](const model::alloc_params& p) {
     *params = p.desc;
@@ -139,7 +142,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
   });
 }
 
-// High-water marks can only be reset, by setting them to zero.
+// Only high-water marks can be set, and only to zero, which resets them to the current value.
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute,
                                       void* value) {
   return with_device(device, [&](model::device& owner_device) {

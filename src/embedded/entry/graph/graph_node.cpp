@@ -10,8 +10,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Sets the data of the edges to a new node. Removes the node again if an edge may not have its
-// data.
+// Sets the data of all edges to a new node. If an edge may not have its data, removes the node and
+// returns an error.
 CUresult set_edge_data(model::graph& target_graph, model::graph_node& created,
                        const std::vector<model::graph_node*>& predecessors,
                        const CUgraphEdgeData* edges) {
@@ -32,8 +32,8 @@ CUresult set_edge_data(model::graph& target_graph, model::graph_node& created,
   return status;
 }
 
-// Adds a node with the parameters from read_params(input..., params). `edges` is the edge data;
-// null if all edges have default data.
+// Adds a node with the parameters that read_params(input..., params) reads. `edges` has the data of
+// each edge to `dependencies`; null if all edges are ordinary.
 template <class... Input>
 CUresult add_with_edges(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                         size_t count, const CUgraphEdgeData* edges, const Input&... input) {

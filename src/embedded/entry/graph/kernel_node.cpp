@@ -14,7 +14,7 @@ model::kernel_params* find_kernel_node(CUgraphNode node) {
   return found == nullptr ? nullptr : std::get_if<model::kernel_params>(&found->params);
 }
 
-// Returns the last value of an attribute without effect, or its default.
+// Returns the value of an attribute that has no effect here: as last set, or its default.
 CUkernelNodeAttrValue attribute_value(const model::kernel_params& source_params,
                                       CUkernelNodeAttrID attribute) {
   if (const auto found = source_params.inert_attributes.find(attribute);
@@ -25,7 +25,7 @@ CUkernelNodeAttrValue attribute_value(const model::kernel_params& source_params,
   return value;
 }
 
-// Checks whether the node's function can be launched with this cluster size.
+// Returns an error if the node's function cannot be launched with the cluster size in `shape`.
 CUresult check_cluster(const model::kernel_params& source_params, model::launch_shape& shape) {
   const CUfunction handle = source_params.function != nullptr
                                 ? source_params.function
@@ -52,8 +52,8 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
         value->cooperative = shape.cooperative ? 1 : 0;
         return CUDA_SUCCESS;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        // A cluster size that was set at compile time belongs to the function and is not reported
-        // here.
+        // A cluster size that was set at compile time is an attribute of the function, not of the
+        // node.
         value->clusterDim =
             shape.clustered() && source_params->desc->kernel().cluster.x == 0
                 ? CUkernelNodeAttrValue::extent{shape.cluster.x, shape.cluster.y, shape.cluster.z}

@@ -16,7 +16,9 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Resolves the context of a copy or memset. A host function has no current context.
+// Replaces a null context of a copy or memset by the current context. Returns
+// CUDA_ERROR_INVALID_VALUE if there is none, for an invalid context, and in a host function, which
+// has no current context.
 CUresult resolve_context(CUcontext& context) {
   if (model::this_thread().in_host_function) return CUDA_ERROR_INVALID_VALUE;
   if (context == nullptr) {
@@ -28,9 +30,10 @@ CUresult resolve_context(CUcontext& context) {
                                                                  : CUDA_SUCCESS;
 }
 
-// Resolves the context of a memset. Null stands for the context of the memory, so none needs to be
-// current. Memory of a pool or a graph belongs to no context; there null stands for the current
-// context.
+// Replaces a null context of a memset by the context that owns the memory, so that no context needs
+// to be current. Returns CUDA_ERROR_INVALID_VALUE for memory that no context owns, such as memory
+// of a pool. Uses the current context for an unknown address. A context that is not null may be
+// replaced by context_for_memset().
 CUresult resolve_memset_context(CUdeviceptr address, CUcontext& context) {
   if (context != nullptr) {
     context = model::context_for_memset(address, context);
@@ -44,7 +47,7 @@ CUresult resolve_memset_context(CUdeviceptr address, CUcontext& context) {
   return resolve_context(context);
 }
 
-// Returns the number of bytes of the union that a kind of node uses.
+// Returns the number of bytes that a kind of node uses in the union of CUgraphNodeParams.
 std::size_t used_bytes(CUgraphNodeType type) {
   switch (type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return sizeof(CUDA_KERNEL_NODE_PARAMS_v3);

@@ -8,8 +8,12 @@
 
 namespace weir::embedded::entry {
 
-// Each function validates its input, including null pointers, and copies it. A null context stands
-// for the current one. Call with the graph mutex held.
+// Each read_params() function checks its input, including null pointers, and copies it to `out`.
+// The caller holds process::graphs_mutex.
+//
+// A null context means: for a copy and a kernel, the current context. For a memset, the context
+// that owns the memory; memory of a pool or graph has none, so that is an error. For a batch of
+// value operations, an error.
 CUresult read_params(const CUDA_HOST_NODE_PARAMS* input, model::node_params& out);
 CUresult read_params(const CUDA_MEMSET_NODE_PARAMS* input, CUcontext context,
                      model::node_params& out);
@@ -23,9 +27,9 @@ inline CUresult read_params(const model::empty_params& input, model::node_params
 CUresult read_params(const model::record_params& input, model::node_params& out);
 CUresult read_params(const model::wait_params& input, model::node_params& out);
 
-// Parameters of any kind except a child graph. Returns CUDA_ERROR_NOT_SUPPORTED for conditional
-// nodes, for memory nodes, whose parameters cannot change, and for kinds that the embedded driver
-// does not support. Unused bytes must be 0.
+// Reads the parameters of any kind of node except child graphs, conditional nodes, allocations,
+// frees and external semaphores, for which it returns CUDA_ERROR_NOT_SUPPORTED. Unused bytes must
+// be 0.
 CUresult read_params(const CUgraphNodeParams* input, model::node_params& out);
 
 // Returns true if the reserved bytes and all bytes after the parameters of the kind are 0.

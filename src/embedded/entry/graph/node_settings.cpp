@@ -12,7 +12,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Calls `write` with a node's parameters if they are of this kind.
+// Calls write(parameters) with a node's parameters. Returns CUDA_ERROR_INVALID_VALUE for a node of
+// another kind than `Params`.
 template <class Params, class Out, class Write>
 CUresult get(CUgraphNode node, Out* out, Write write) {
   return with_graphs([&](model::process&) {
@@ -24,8 +25,7 @@ CUresult get(CUgraphNode node, Out* out, Write write) {
   });
 }
 
-// Replaces a node's parameters with those from read_params(old, new), which must be of the old
-// kind.
+// Replaces the parameters of a node of the kind `Params` by those that read_params(old, new) reads.
 template <class Params, class ReadParams>
 CUresult set(CUgraphNode node, ReadParams read_params) {
   return with_graphs([&](model::process&) {
@@ -39,7 +39,8 @@ CUresult set(CUgraphNode node, ReadParams read_params) {
   });
 }
 
-// Like set(), with the parameters from read_params(input, new).
+// Like set(), for parameters that do not depend on the old ones: read_params(input, new) reads
+// them.
 template <class Params, class Input>
 CUresult replace(CUgraphNode node, const Input& input) {
   return set<Params>(node, [&](const Params&, model::node_params& new_params) {
@@ -47,8 +48,8 @@ CUresult replace(CUgraphNode node, const Input& input) {
   });
 }
 
-// Setting a kernel node passes no attributes. The node keeps its old ones if they fit the new
-// function.
+// Copies the launch attributes of a kernel node to its new parameters, because the calls that set
+// parameters pass none. Returns an error if the attributes do not fit the new function.
 CUresult keep_attributes(const model::kernel_params& old, model::kernel_params& new_params) {
   const model::launch_shape shape = model::shape_with_attributes(*new_params.desc, *old.desc);
   const CUresult status = model::check_kernel_node_shape(*new_params.desc, shape);
@@ -56,8 +57,8 @@ CUresult keep_attributes(const model::kernel_params& old, model::kernel_params& 
   return status;
 }
 
-// Replaces and destroys a node's child graph, with the checks of an added child graph. A copy of
-// the graph that contains the node is allowed.
+// Replaces and destroys the child graph of a node. Checks the new child graph like check_child(),
+// but also allows a copy of the graph that contains the node.
 CUresult set_child(model::graph_node& node, const CUgraphNodeParams& params) {
   if (!unused_bytes_are_zero(params)) return CUDA_ERROR_INVALID_VALUE;
   const CUgraphChildGraphNodeOwnership ownership = params.graph.ownership;
@@ -73,8 +74,9 @@ CUresult set_child(model::graph_node& node, const CUgraphNodeParams& params) {
   return CUDA_SUCCESS;
 }
 
-// Returns true if a copy or memset has no context: these functions take none, pool memory belongs
-// to none, and none is current.
+// Returns true if there is no context for a copy or memset of this memory, in calls that take no
+// context argument. This is so if no context is current and the memory belongs to a pool, and
+// therefore to no context.
 bool has_no_context(CUdeviceptr address) {
   if (model::this_thread().current() != nullptr) return false;
   const model::allocation* found = model::address_map::find(address);
@@ -127,7 +129,8 @@ CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* param
   });
 }
 
-// The driver keeps ownership of the array of argument pointers.
+// The array of argument pointers in `params` belongs to the driver and stays valid while the node
+// keeps these parameters.
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
   return get<model::kernel_params>(node, params, [&](const model::kernel_params& p) {
     const model::launch_shape& shape = p.desc->shape();
@@ -146,7 +149,8 @@ CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_
       });
 }
 
-// The driver keeps ownership of the array.
+// The array of operations in `params` belongs to the driver and stays valid while the node keeps
+// these parameters.
 CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   return get<model::value_params>(node, params, [&](model::value_params& p) {
     *params = {p.context, static_cast<unsigned>(p.operations.size()), p.operations.data(), 0};

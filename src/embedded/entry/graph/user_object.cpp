@@ -57,8 +57,8 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned re
   });
 }
 
-// A call may release more references than the graph holds. The caller's references are then
-// released.
+// A call may release more references than the graph holds. It then also releases references that
+// the program holds.
 CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned references) {
   return with_graphs([&](model::process&) {
     model::graph* target_graph = find_graph(graph);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // embedded/entry/kernel/function.cpp - cuFunc*: functions of modules. Handles of library kernels
-// are refused here.
+// are an error here.
 #include "embedded/model/kernel/function.hpp"
 
 #include <memory>
@@ -14,7 +14,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Runs body(function) for a loaded function; its image cannot be unloaded during the call.
+// Runs body(function) for the function of a handle. Keeps the function's image, so that it is not
+// unloaded during the call. Returns an error if the module was unloaded.
 template <class Body>
 CUresult with_function(CUfunction handle, Body&& body) {
   return guarded_outside_host_functions([&](model::process& p) {

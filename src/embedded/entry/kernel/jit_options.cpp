@@ -39,8 +39,9 @@ void** jit_options::value_of(CUjit_option option) const noexcept {
   return found != end ? values_ + (found - options_) : nullptr;
 }
 
-// On entry, the size option holds the capacity of the buffer. On return it holds the length of the
-// text without the terminating zero, or the capacity if the text was cut off.
+// Writes a log to the program's buffer. Before the call, the size option holds the capacity of the
+// buffer. Afterwards it holds the length of the text without the terminating zero, or the capacity
+// if the text was cut off.
 void jit_options::write_log(CUjit_option buffer, CUjit_option size,
                             std::string_view text) const noexcept {
   void** const capacity = value_of(size);

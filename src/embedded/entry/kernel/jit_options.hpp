@@ -11,15 +11,17 @@
 namespace weir::embedded::entry {
 
 // The options of cuModuleLoadDataEx and similar functions. An image for the embedded device is
-// compiled already, so most options have no effect. Logs are written, and the time of a
-// compilation.
+// already compiled, so most options have no effect. Only the options for logs and for the time of
+// compilation have an effect.
 class jit_options {
  public:
-  // Returns CUDA_ERROR_INVALID_VALUE for null arrays and unknown options.
+  // Checks the options and keeps pointers to the program's arrays for write(). Returns
+  // CUDA_ERROR_INVALID_VALUE for null arrays and unknown options.
   abi::CUresult read(unsigned count, const abi::CUjit_option* options, void** values) noexcept;
 
-  // Writes the error log, its length, and the time that was spent on PTX. Without a diagnostic, the
-  // log is empty.
+  // Writes the results that the options request: an empty information log, `diagnostic` as error
+  // log, and the lengths of both. `answer` is the result of the load. If it is
+  // CUDA_ERROR_INVALID_PTX, also writes the time since read() as time of compilation.
   void write(std::string_view diagnostic, abi::CUresult answer) const noexcept;
 
  private:

@@ -9,7 +9,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Looks up a kernel and calls body(view).
+// Looks up a library's kernel and calls body(view) with its kernel_view.
 template <class Body>
 CUresult with_kernel(CUkernel kernel, Body&& body) {
   return guarded_outside_host_functions([&](model::process&) {

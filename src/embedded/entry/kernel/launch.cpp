@@ -15,7 +15,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// The arguments of a launch, not yet validated.
+// The arguments of a launch call, as the program passed them.
 struct launch_request {
   CUfunction function;
   CUstream stream;
@@ -25,12 +25,14 @@ struct launch_request {
   void* const* extra;
 };
 
-// A launch whose arguments are valid. Keeps the function's image alive.
+// A launch whose arguments were checked. Keeps the function's image loaded.
 struct validated_launch {
   const model::function* function = nullptr;
   std::shared_ptr<const model::module_image> image;
   launch_attributes attributes;
   model::kernel_arguments arguments;
+  // The capture that the stream is in, or null. Read once, because another thread may end it.
+  model::capture* active_capture = nullptr;
 };
 
 // Returns true if there is no preferred cluster, or it is a multiple of the required cluster size.
@@ -51,7 +53,8 @@ CUresult find_kernel(CUfunction handle, const model::stream& target_stream, vali
   return out.image ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-// Among the errors of a launch, only an invalid shape invalidates a capture.
+// Checks the shape of a launch. An error invalidates the stream's capture, as on an H200; other
+// errors of a launch do not.
 CUresult check_launch_shape(validated_launch& launch, model::stream& target_stream) {
   model::launch_shape& shape = launch.attributes.shape;
   const weir_extent cluster = shape.cluster.x != 0 ? shape.cluster : launch.function->cluster();
@@ -65,8 +68,9 @@ CUresult validate_launch(model::process& p, const launch_request& request,
                          model::stream& target_stream, validated_launch& out) {
   if (const CUresult error = find_kernel(request.function, target_stream, out)) return error;
   out.attributes.shape = request.shape;
+  out.active_capture = target_stream.capture();
   if (const CUresult error =
-          read_attributes(p, request.attributes, target_stream.capture(), out.attributes))
+          read_attributes(p, request.attributes, out.active_capture, out.attributes))
     return error;
   if (const CUresult error = check_launch_shape(out, target_stream)) return error;
   return model::kernel_arguments::read(out.function->kernel(), request.params, request.extra,
@@ -79,7 +83,7 @@ CUresult capture_launch(CUfunction handle, const validated_launch& launch,
   const launch_attributes& attributes = launch.attributes;
   const model::context& owner_context = launch.function->owner();
   const int priority = attributes.priority.value_or(target_stream.priority());
-  return target_stream.capture()->add_kernel(
+  return launch.active_capture->add_kernel(
       target_stream,
       {std::make_shared<const model::kernel_work>(owner_context, launch.function->kernel(),
                                                   launch.image, attributes.shape, launch.arguments,
@@ -89,9 +93,9 @@ CUresult capture_launch(CUfunction handle, const validated_launch& launch,
                               : model::launch_dependency::full);
 }
 
-// Submits the kernel to its stream, between the records of the launch's events. Unloading the
-// module waits for submitted operations. A concurrent unload may miss this operation, so this call
-// then waits for it.
+// Submits the kernel to its stream, between the records of started_event and done_event, which may
+// be null. Unloading a module waits for the work of its context, but a concurrent unload may miss
+// this kernel. If the module was unloaded meanwhile, this function therefore waits for the kernel.
 CUresult submit_launch(const validated_launch& launch, model::stream& target_stream) {
   model::event* const started_event = launch.attributes.started_event;
   model::event* const done_event = launch.attributes.done_event;
@@ -116,7 +120,7 @@ CUresult launch(model::process& p, const launch_request& request) {
   if (const CUresult error = find_stream_for_work(p, request.stream, target_stream)) return error;
   validated_launch validated;
   if (const CUresult error = validate_launch(p, request, *target_stream, validated)) return error;
-  return target_stream->capture() != nullptr
+  return validated.active_capture != nullptr
              ? capture_launch(request.function, validated, *target_stream)
              : submit_launch(validated, *target_stream);
 }

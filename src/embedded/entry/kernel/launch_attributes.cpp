@@ -12,7 +12,8 @@ using namespace abi;
 
 namespace {
 
-// The event of a launch has no timing, and cannot be recorded as a graph's event node.
+// Finds the event of a launch attribute. Returns CUDA_ERROR_NOT_SUPPORTED for an event with timing,
+// and an error for CU_EVENT_RECORD_EXTERNAL, which would need an event node in a graph.
 CUresult find_launch_event(model::process& p, CUevent handle, int flags,
                            const model::capture* active_capture, model::event*& out) {
   if ((flags & ~static_cast<int>(CU_EVENT_RECORD_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;

@@ -12,27 +12,28 @@
 
 namespace weir::embedded::entry {
 
-// The attributes that have an effect. Other attributes are accepted and ignored.
+// The attributes of a launch. Attributes without a member are checked and ignored.
 struct launch_attributes {
   model::launch_shape shape;
   std::optional<int> priority;
-  bool programmatic = false;  // may begin before the previous kernel has ended
-  std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue>
-      inert_attributes;                    // attributes without effect, which a node only reports
+  // True if the program allows the kernel to begin before the previous kernel has ended.
+  bool programmatic = false;
+  // Attributes without effect here, which a captured node reports.
+  std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue> inert_attributes;
   weir_extent preferred_cluster{0, 0, 0};  // zero: none
-  model::event* started_event =
-      nullptr;  // recorded when all earlier work is complete and the kernel is about to start
-  model::event* done_event = nullptr;  // recorded when the kernel is complete, never earlier
+  // If not null: recorded when all earlier work is complete and the kernel is about to start.
+  model::event* started_event = nullptr;
+  model::event* done_event = nullptr;  // if not null: recorded when the kernel is complete
 };
 
-// Reads the attributes for a launch into a stream with this capture, or null. Returns
-// CUDA_ERROR_INVALID_VALUE for an unknown attribute or value, CUDA_ERROR_INVALID_HANDLE for an
-// invalid event, and CUDA_ERROR_NOT_SUPPORTED for an event with timing. Throws std::bad_alloc.
+// Reads the attributes of a launch. `active_capture`: the capture of the launch's stream, or null.
+// Returns CUDA_ERROR_INVALID_VALUE for an unknown attribute or value, CUDA_ERROR_INVALID_HANDLE for
+// an invalid event, and CUDA_ERROR_NOT_SUPPORTED for an event with timing. Throws std::bad_alloc.
 abi::CUresult read_attributes(model::process& p, std::span<const abi::CUlaunchAttribute> attributes,
                               const model::capture* active_capture, launch_attributes& out);
 
-// Validates the value of an attribute that a node only reports. Returns CUDA_ERROR_INVALID_VALUE
-// for an invalid value and for any other attribute.
+// Checks the value of an attribute without effect. Returns CUDA_ERROR_INVALID_VALUE for an invalid
+// value, and for any attribute that has an effect or is unknown.
 abi::CUresult check_inert_attribute(abi::CUlaunchAttributeID attribute,
                                     const abi::CUlaunchAttributeValue& value) noexcept;
 

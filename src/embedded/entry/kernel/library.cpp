@@ -46,7 +46,8 @@ bool is_code_error(CUresult load_error) {
          load_error == CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
-// Loads the image that read_image(bytes, diagnostic) provides. A null source is an error.
+// Makes a library from the image that read_image(bytes, diagnostic) reads. `source` is only checked
+// for null.
 template <class ReadImage>
 CUresult load(CUlibrary* library, const void* source, const jit_arguments& jit,
               const load_options& options, ReadImage&& read_image) {
@@ -147,7 +148,8 @@ CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary libr
   });
 }
 
-// Always fails: images have no functions with one address for host and device.
+// Returns an error in all cases, because images have no functions that are valid on host and device
+// at one address.
 CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const char* name) {
   return guarded_outside_host_functions([&](model::process&) {
     if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;

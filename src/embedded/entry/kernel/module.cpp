@@ -12,8 +12,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Loads the image that read_image(bytes, diagnostic) provides into the current context. A null
-// source is an error.
+// Loads the image that read_image(bytes, diagnostic) reads into the current context. `source` is
+// only checked for null.
 template <class ReadImage>
 CUresult load(CUmodule* module, const void* source, const jit_options& options,
               ReadImage&& read_image) {

@@ -15,8 +15,9 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Runs body(function, resources). `owner_context` is the context for a library's kernel; null
-// stands for the current context, which must exist.
+// Runs body(function, resources) for a function or a library's kernel. `owner_context` is the
+// context in which a library's kernel is looked up. Null stands for the current context, which must
+// then exist.
 template <class Body>
 CUresult with_block_resources(CUfunction handle, model::context* owner_context, Body&& body) {
   if (owner_context == nullptr) {
@@ -45,8 +46,8 @@ std::optional<weir_extent> cluster_attribute_of(const CUlaunchConfig& config) {
   return std::nullopt;
 }
 
-// Returns true if the grid consists of whole clusters of this size, and the size is at most
-// `largest`.
+// Returns true if the grid consists of whole clusters of this size, and a cluster has at most
+// `largest` blocks.
 bool fits(const CUlaunchConfig& config, weir_extent cluster, unsigned largest) {
   return blocks_of(cluster) != 0 && blocks_of(cluster) <= largest &&
          config.gridDimX % cluster.x == 0 && config.gridDimY % cluster.y == 0 &&
@@ -59,8 +60,8 @@ unsigned largest_cluster(const model::function& kernel_function) {
              : model::limits::portable_cluster;
 }
 
-// Runs body(function, blocks per multiprocessor) for the launch that the program describes. A null
-// `out` is an error.
+// Runs body(function, blocks per multiprocessor) for the launch that `config` describes. `out` is
+// only checked for null.
 template <class Body>
 CUresult with_launch(CUfunction function, const CUlaunchConfig* config, const int* out,
                      Body&& body) {

@@ -22,7 +22,8 @@ struct ranges {
   unsigned long long flags;
 };
 
-// The locations of a batch. Each applies from its index up to the index of the next one.
+// The target locations of a batch. locations[i] applies to the ranges from first_indices[i] up to
+// first_indices[i + 1], exclusive.
 struct prefetch_targets {
   const CUmemLocation* locations;
   const std::size_t* first_indices;
@@ -58,8 +59,8 @@ CUresult check_targets(const model::process& p, const prefetch_targets& targets,
   return CUDA_SUCCESS;
 }
 
-// Implements both prefetching and discarding with a prefetch: discarded memory may keep its
-// contents.
+// Implements cuMemPrefetchBatchAsync and cuMemDiscardAndPrefetchBatchAsync alike, because discarded
+// memory may keep its contents.
 CUresult prefetch(CUstream stream, const ranges& batch, const prefetch_targets& targets) {
   return guarded_outside_host_functions(with_stream(stream, [&](model::stream& target_stream) {
     model::process& p = model::this_process();

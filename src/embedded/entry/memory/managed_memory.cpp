@@ -14,7 +14,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Functions older than CUDA 12.2 name a location by its device ordinal.
+// Converts a location of a function older than CUDA 12.2, which is a device ordinal or
+// CU_DEVICE_CPU.
 CUmemLocation location_of(CUdevice device) {
   return device == CU_DEVICE_CPU ? CUmemLocation{CU_MEM_LOCATION_TYPE_HOST, 0}
                                  : CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, device};
@@ -25,8 +26,9 @@ bool needs_location(CUmem_advise advice) {
          advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
 }
 
-// Checks the location of an advice. If the advice needs no location, only the type of the location
-// is checked. Memory is accessed by a device or the host, not by a NUMA node.
+// Returns true if the location is valid for this advice. For CU_MEM_ADVISE_*_ACCESSED_BY it must be
+// a device or the host, not a NUMA node. If the advice needs no location, only the type of the
+// location is checked.
 bool is_location_for(const model::process& p, CUmem_advise advice, const CUmemLocation& location) {
   switch (advice) {
     case CU_MEM_ADVISE_SET_ACCESSED_BY:
@@ -41,8 +43,8 @@ bool is_location_for(const model::process& p, CUmem_advise advice, const CUmemLo
   return check_location(p, {location.type, 0}) == CUDA_SUCCESS;
 }
 
-// Returns the location as queries report it. The host is CU_DEVICE_CPU; batches report locations
-// unchanged.
+// Returns a location as queries report it: the host has the ID CU_DEVICE_CPU. Locations of batch
+// calls are stored without this change.
 CUmemLocation reported_location(const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_HOST ? CUmemLocation{location.type, CU_DEVICE_CPU}
                                                     : location;
@@ -131,7 +133,7 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice,
   });
 }
 
-// This form reports an unknown device with its own error.
+// This version, unlike cuMemAdvise_v2, returns CUDA_ERROR_INVALID_DEVICE for an unknown device.
 CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device) {
   const CUresult status = guarded_outside_captures([&](model::process& p) {
     model::context* context = nullptr;

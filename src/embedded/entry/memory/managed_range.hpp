@@ -15,7 +15,8 @@ inline const model::allocation* find_managed(abi::CUdeviceptr address, std::size
   return found->holds_range(address, bytes) ? found : nullptr;
 }
 
-// Checks a location for managed memory. The host is a single NUMA node.
+// Returns CUDA_SUCCESS if managed memory can have this location: a device, the host, or NUMA node
+// 0, the host's only node.
 inline abi::CUresult check_location(const model::process& p, const abi::CUmemLocation& location) {
   switch (location.type) {
     case abi::CU_MEM_LOCATION_TYPE_DEVICE:

@@ -19,16 +19,16 @@ struct operand {
   operand_kind kind;
 };
 
-// Functions that name a direction require memory known to the driver on the device side. The host
-// side accepts any memory, including device memory. Functions that name no direction accept any
-// memory on both sides.
+// The operands of functions with a direction in their name (cuMemcpyHtoD) and without one
+// (cuMemcpy). The device side of a direction must be memory known to the driver. The host side may
+// be any memory, even device memory. Functions without a direction accept any memory on both sides.
 operand device_operand(CUdeviceptr address) { return {address, operand_kind::known}; }
 operand any_operand(CUdeviceptr address) { return {address, operand_kind::any}; }
 operand host_operand(const void* pointer) {
   return {reinterpret_cast<CUdeviceptr>(pointer), operand_kind::any};
 }
 
-// A linear copy, as the program passed it. Without contexts, both sides belong to the current one.
+// A linear copy, as the program passed it. `contexts` is null for a call that names no contexts.
 struct linear_copy {
   operand dst, src;
   std::size_t bytes;
@@ -45,20 +45,21 @@ struct linear_copy {
          model::can_access(users.src, src, copy.src.kind, copy.bytes, model::read_access);
 }
 
-// Finds the memory of both sides and calls submit(dst, src). A copy of no bytes accepts any
-// addresses.
+// Finds the memory of both sides and calls submit(dst, src). A copy of 0 bytes succeeds with any
+// addresses and calls nothing.
 template <class Submit>
 CUresult locate_copy(const linear_copy& copy, const model::stream& target_stream, Submit&& submit) {
   const auto& [dst, src, bytes, contexts] = copy;
   if (bytes == 0) return CUDA_SUCCESS;
-  const model::access_time time = access_time_of(target_stream);
+  // A copy in a capture accesses the memory only when the graph runs.
+  const model::access_time access = access_time_of(target_stream);
   memory_operand dst_memory;
   memory_operand src_memory;
   if (const CUresult error = model::resolve_operand(dst.address, bytes, dst.kind,
-                                                    model::write_access, dst_memory, time))
+                                                    model::write_access, dst_memory, access))
     return error;
   if (const CUresult error = model::resolve_operand(src.address, bytes, src.kind,
-                                                    model::read_access, src_memory, time))
+                                                    model::read_access, src_memory, access))
     return error;
   if (model::this_process().has_several_devices() &&
       !both_sides_accessible(copy, target_stream, dst_memory, src_memory)) [[unlikely]]
@@ -66,7 +67,8 @@ CUresult locate_copy(const linear_copy& copy, const model::stream& target_stream
   return submit(dst_memory, src_memory);
 }
 
-// Returns the parameters of a graph node for a copy without a direction.
+// Returns the copy that a captured node gets for a function without a direction: both sides report
+// CU_MEMORYTYPE_UNIFIED.
 model::pitched_copy_work unified_copy(const memory_operand& dst, const memory_operand& src,
                                       std::size_t bytes) {
   return {

@@ -26,7 +26,8 @@ bool are_valid(CUmemcpySrcAccessOrder order, unsigned flags) {
          (flags & ~unsigned{CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE}) == 0;
 }
 
-// Returns when a copy may read its source: in stream order counts as any order.
+// Converts an access order. CU_MEMCPY_SRC_ACCESS_ORDER_STREAM is treated like
+// CU_MEMCPY_SRC_ACCESS_ORDER_ANY.
 model::source_access_order source_order_of(CUmemcpySrcAccessOrder order) {
   return order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL
              ? model::source_access_order::during_call
@@ -44,8 +45,8 @@ bool is_valid(const model::process& p, const CUmemcpyAttributes& attributes) {
          is_hint(p, attributes.srcLocHint) && is_hint(p, attributes.dstLocHint);
 }
 
-// Returns true if the sets of attributes are valid and their indices ascend from 0. Each set
-// applies from its index up to the index of the next one.
+// Returns true if the sets of attributes are valid and their indices ascend from 0. The set
+// attributes[i] applies to the copies from indices[i] up to indices[i + 1], exclusive.
 bool are_in_order(const model::process& p, std::span<const CUmemcpyAttributes> attributes,
                   std::span<const std::size_t> indices, std::size_t count) {
   if (attributes.empty() || attributes.size() > count || indices[0] != 0) return false;
@@ -56,7 +57,7 @@ bool are_in_order(const model::process& p, std::span<const CUmemcpyAttributes> a
   return true;
 }
 
-// A copy whose memory has been found.
+// A copy of a batch whose arguments were checked and whose memory was found.
 struct located_box {
   model::memory_operand dst, src;
   model::pitched_copy_work work;
@@ -74,8 +75,8 @@ CUresult get_element_bytes(const CUmemcpy3DOperand& operand, std::size_t& out) {
   return CUDA_SUCCESS;
 }
 
-// Computes the element size of a copy. If one side is a pointer, the other side determines the
-// size; if both are, the size is a byte.
+// Computes the element size of a copy. An array determines the element size. If both sides are
+// pointers, the size is one byte. Two arrays must have equal element sizes.
 CUresult find_element_bytes(const CUDA_MEMCPY3D_BATCH_OP& op, std::size_t& out) {
   std::size_t dst_bytes = 0;
   std::size_t src_bytes = 0;
@@ -86,7 +87,8 @@ CUresult find_element_bytes(const CUDA_MEMCPY3D_BATCH_OP& op, std::size_t& out) 
   return CUDA_SUCCESS;
 }
 
-// Converts one side of a copy to bytes. A row length or layer height of 0 stands for the extent.
+// Converts one side of a copy from elements to bytes. A row length or layer height of 0 stands for
+// the width or height of the extent.
 CUresult to_bytes(const CUmemcpy3DOperand& operand, const CUextent3D& extent,
                   std::size_t element_bytes, model::box_operand& out) {
   if (operand.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
@@ -127,12 +129,12 @@ CUresult locate_box(const CUDA_MEMCPY3D_BATCH_OP& op, const model::copy_users& u
 
 }  // namespace
 
-// Copies before an invalid one are still made, as on an H200.
+// As on an H200, the copies that precede an invalid copy are still made.
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
                                CUmemcpyAttributes* attrs, size_t* indices, size_t attr_count,
                                CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) {
-    // Null is refused even if it stands for the thread's own default stream.
+    // A null stream is an error even in the per-thread variant of the function.
     if (stream == CU_STREAM_LEGACY || stream == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* target_stream = nullptr;
     if (const CUresult error = find_stream(p, stream, target_stream)) return error;
@@ -163,7 +165,7 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* siz
   });
 }
 
-// Copies all boxes or none.
+// Checks all copies before it submits any, so that an invalid copy prevents all.
 CUresult cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP* ops,
                                  unsigned long long flags, CUstream stream) {
   return guarded_outside_host_functions(with_stream(stream, [&](model::stream& target_stream) {

@@ -18,8 +18,8 @@ using model::memory_pool;
 using model::pool_location;
 namespace registry = model::pool_registry;
 
-// The size of a process's address space. A pool reserves addresses for its maximum size when it is
-// created.
+// The limit of a pool's maximum size. On an H200, a new pool reserves addresses for its maximum
+// size, so the size of the address space limits it.
 constexpr std::size_t addresses = (std::size_t{1} << 46) - 1;
 
 // Looks up a pool and calls the body with it.
@@ -31,7 +31,8 @@ CUresult with_pool(CUmemoryPool handle, Body&& body) {
   });
 }
 
-// Like with_pool(), for a pool that owns its memory. A pool imported from another process does not.
+// Like with_pool(), but returns CUDA_ERROR_INVALID_VALUE for a pool that was imported from another
+// process.
 template <class Body>
 CUresult with_own_pool(CUmemoryPool handle, Body&& body) {
   return with_pool(handle, [&](model::process& p, memory_pool& found) {
@@ -39,8 +40,9 @@ CUresult with_own_pool(CUmemoryPool handle, Body&& body) {
   });
 }
 
-// Validates a location and stores it in `target`. Returns the device that a pool there belongs to;
-// null if no pool can be there.
+// Checks a location and stores it in `target` in normalised form. Returns the device to which a
+// pool at this location belongs: the device itself, or device 0 for any other location. Returns
+// null if a pool cannot have this location.
 model::device* find_location(const model::process& p, const CUmemLocation& cuda_location,
                              CUmemAllocationType type, pool_location& target) {
   if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED)
@@ -63,8 +65,8 @@ model::device* find_location(const model::process& p, const CUmemLocation& cuda_
   return nullptr;
 }
 
-// Returns true if a pool with these properties can exist at the location. A managed pool has no
-// maximum size and cannot be shared. A shared pool needs a fixed location.
+// Returns true if a pool with these properties can exist at the location. A managed pool cannot
+// have a maximum size and cannot be shared. A shared pool cannot have CU_MEM_LOCATION_TYPE_HOST.
 bool are_possible(const CUmemPoolProps& props, const pool_location& target) {
   constexpr unsigned known_handles =
       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
@@ -76,7 +78,8 @@ bool are_possible(const CUmemPoolProps& props, const pool_location& target) {
                      [](unsigned char c) { return c == 0; });
 }
 
-// Stores a pool of a device; returns `bad_device` for an unknown device.
+// Stores the handle of the pool that pool_of_device(device) returns. Returns `bad_device` for an
+// unknown device.
 CUresult get_device_pool(CUmemoryPool* out, CUdevice ordinal, CUresult bad_device,
                          memory_pool& (*pool_of_device)(model::device&)) {
   return guarded_outside_host_functions([&](model::process& p) {
@@ -88,7 +91,7 @@ CUresult get_device_pool(CUmemoryPool* out, CUdevice ordinal, CUresult bad_devic
   });
 }
 
-// Stores a pool of a location.
+// Stores the handle of the pool that find_pool(device, location) returns.
 CUresult get_device_pool(CUmemoryPool* out, const CUmemLocation* location, CUmemAllocationType type,
                          memory_pool* (*find_pool)(model::device&, const pool_location&)) {
   return guarded_outside_host_functions([&](model::process& p) {
@@ -104,8 +107,8 @@ CUresult get_device_pool(CUmemoryPool* out, const CUmemLocation* location, CUmem
   });
 }
 
-// Converts a location to the number of a pool's user: a device's ordinal, or negative numbers for
-// the host and its NUMA node. Returns false if the location cannot use memory.
+// Converts a location to a user of pool_access: a device's ordinal, pool_access::host or
+// pool_access::host_node. Returns false for a location that cannot access memory.
 bool find_user(const model::process& p, const CUmemLocation& cuda_location, int& user) {
   switch (cuda_location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
@@ -119,7 +122,8 @@ bool find_user(const model::process& p, const CUmemLocation& cuda_location, int&
   }
 }
 
-// Checks whether the pool can grant the access. Only devices can access a device's pool.
+// Returns an error if the pool cannot grant this access. Only devices can access the pool of a
+// device.
 CUresult check_access_change(const model::process& p, const memory_pool& pool,
                              const CUmemAccessDesc& requested) {
   const bool revokes_access = requested.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -172,7 +176,8 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
   return with_own_pool(pool, [&](model::process&, memory_pool& found) {
-    // An H200 rounds `keep` up to the unit in which it reserves memory, and the sum wraps around.
+    // An H200 rounds `keep` up to a multiple of 32 MiB. For a very large `keep` the sum wraps
+    // around, and all idle memory is released.
     constexpr size_t step = size_t{32} << 20;
     found.trim(keep + step - 1 < keep ? 0 : keep);
     return CUDA_SUCCESS;
@@ -194,7 +199,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
   return with_pool(pool, [&](model::process& p, memory_pool& found) {
     if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    // A device's pool does not check the number of the host's NUMA node.
+    // As on an H200, a query of a device's pool does not check the ID of the host's NUMA node.
     if (found.location().is_device() && (location->type == CU_MEM_LOCATION_TYPE_HOST ||
                                          location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA)) {
       *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -213,7 +218,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_
     for (const CUmemAccessDesc* requested = map; requested != map + count; ++requested) {
       if (const CUresult error = check_access_change(p, found, *requested)) return error;
     }
-    // The pool's own device always keeps its access. That is checked after all other errors.
+    // The access of the pool's own device cannot be revoked. All other errors take precedence over
+    // this error.
     for (const CUmemAccessDesc* requested = map; requested != map + count; ++requested) {
       const bool own =
           found.location().is_device() && requested->location.id == found.owner_device().ordinal();

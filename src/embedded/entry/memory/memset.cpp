@@ -8,12 +8,14 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Rows of `width` elements, `pitch` bytes apart. The pitch of a single row is ignored.
+// The memory that a memset writes: `height` rows of `width` elements, `pitch` bytes apart. The
+// pitch of a single row is ignored.
 struct rows {
   std::size_t pitch, width, height;
 };
 
-// Validates a memset. Leaves `work` empty if there is nothing to set, whatever the address is.
+// Checks a memset and fills in `dst` and `work`. If there are no elements to set, returns
+// CUDA_SUCCESS for any address and leaves `work` empty.
 template <class Element>
 CUresult prepare_memset(CUdeviceptr address, Element value, const rows& shape,
                         const model::stream& target_stream, model::memory_operand& dst,
@@ -37,7 +39,8 @@ CUresult prepare_memset(CUdeviceptr address, Element value, const rows& shape,
   return CUDA_SUCCESS;
 }
 
-// Sets memory in stream order. A host function may call it with a stream that the program created.
+// Sets memory in stream order. A host function may call such an entry point with a stream that the
+// program created.
 template <class Element>
 CUresult memset_async(CUdeviceptr address, Element value, const rows& shape, CUstream stream) {
   return guarded(with_stream_for_work(stream, [&](model::stream& target_stream) {

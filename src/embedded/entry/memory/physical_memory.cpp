@@ -19,7 +19,8 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
         option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    *granularity = physical::granularity;  // every kind of memory has this granularity
+    // The minimum and recommended granularity of every kind of memory.
+    *granularity = physical::granularity;
     return CUDA_SUCCESS;
   });
 }
@@ -63,8 +64,8 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   });
 }
 
-// Always fails after its checks: a dma-buf descriptor needs a kernel driver. The device attribute
-// reports the missing support.
+// Returns CUDA_ERROR_NOT_SUPPORTED for valid arguments, because a dma-buf descriptor needs a driver
+// in the operating system's kernel. A device attribute reports that it is not supported.
 CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, size_t size,
                                        CUmemRangeHandleType type, unsigned long long flags) {
   return guarded_outside_host_functions([&](model::process&) {

@@ -9,7 +9,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Finds the host memory of a pointer; null for device memory and unknown memory.
+// Finds the allocation that contains a pointer, if it is host or managed memory. Returns null for
+// device memory and unknown memory.
 const model::allocation* find_host_memory(const void* pointer) {
   const model::allocation* found =
       model::address_map::find(reinterpret_cast<std::uintptr_t>(pointer));

@@ -25,9 +25,9 @@ CUresult write(void* destination, bool truth) {
   return write<unsigned>(destination, truth ? 1 : 0);
 }
 
-// Writes the P2P tokens for GPUDirect RDMA. Querying them turns on synchronous memory operations
-// (CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) for the allocation, because a third party may be about to
-// access it.
+// Writes the P2P tokens for GPUDirect RDMA. As on a GPU, the query sets
+// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS for the allocation, because another device may be about to
+// access the memory.
 CUresult write_p2p_tokens(allocation& record, void* destination) {
   if (record.on_host) return CUDA_ERROR_INVALID_VALUE;
   record.sync_memops.store(true, std::memory_order_relaxed);
@@ -39,8 +39,8 @@ CUresult write_p2p_tokens(allocation& record, void* destination) {
   return CUDA_SUCCESS;
 }
 
-// Returns the access of streams to the memory; with several devices, the access of the current
-// context's device.
+// Returns the access that streams have to the memory. For mapped memory with several devices,
+// returns the access of the current context's device.
 CUmemAccess_flags access_to(const allocation& record, CUdeviceptr pointer) {
   const model::context* const current = model::this_thread().current();
   CUmemAccess_flags access = record.access.load(std::memory_order_relaxed);
@@ -63,14 +63,16 @@ struct extent {
   std::size_t bytes;
 };
 
-// Returns the address range that was allocated or reserved as a whole.
+// Returns the whole range that contains the memory: the reserved range for mapped memory, else the
+// allocation.
 extent range_of(const allocation& memory) {
   if (memory.kind == memory_kind::mapped) return {memory.range_start, memory.range_bytes};
   return {memory.start(), memory.bytes.load(std::memory_order_relaxed)};
 }
 
-// Returns the range that an H200 maps for an allocation: device memory in units of 2 MiB,
-// registered host memory in pages.
+// Returns the range that an H200 maps for an allocation: device memory in units of 2 MiB, memory of
+// pools and graphs in units of 32 MiB, and registered host memory in pages. For any other memory,
+// returns the allocation itself.
 extent mapping_of(const allocation& memory) {
   const std::size_t bytes = memory.bytes.load(std::memory_order_relaxed);
   const auto rounded = [&](std::size_t unit) { return (bytes + unit - 1) / unit * unit; };
@@ -95,14 +97,16 @@ extent mapping_of(const allocation& memory) {
   return {memory.start(), bytes};
 }
 
-// Returns the context that the memory belongs to, or null.
+// Returns the context that the memory belongs to. Returns null for memory that no context owns,
+// such as memory of pools, and for managed variables.
 CUcontext context_of(const allocation& record) {
   return record.owner_context != nullptr && record.kind != memory_kind::managed_variable
              ? record.owner_context->handle()
              : nullptr;
 }
 
-// Whether a device can use the address depends on the current context.
+// Writes CU_POINTER_ATTRIBUTE_DEVICE_POINTER. Returns CUDA_ERROR_INVALID_VALUE if the device of the
+// current context cannot access the memory.
 CUresult write_device_pointer(const allocation& record, CUdeviceptr pointer, void* destination) {
   model::context* context = nullptr;
   if (const CUresult error = current_context(context)) return error;

@@ -16,8 +16,8 @@ namespace {
 
 using model::pool_registry::pool_generation;
 
-// In a capturing stream an allocation becomes a graph node. Its memory comes from the pool's
-// device.
+// Adds an allocation node to the capture of the stream. The node's memory comes from the pool's
+// device, with the access that the pool grants.
 CUresult capture_allocation(model::capture& active_capture, const model::memory_pool& pool,
                             std::size_t bytes, model::stream& requesting_stream,
                             CUdeviceptr* address) {
@@ -37,7 +37,8 @@ CUresult capture_allocation(model::capture& active_capture, const model::memory_
   return active_capture.allocate(requesting_stream, params, address);
 }
 
-// In a stream that does not capture, an allocation is an unsafe call for captures of other streams.
+// Allocates from a pool, or adds an allocation node if the stream captures. If the stream does not
+// capture, the call is unsafe for captures of other streams (model::check_unsafe_call()).
 CUresult allocate(const pool_generation& source, std::size_t bytes,
                   model::stream& requesting_stream, CUdeviceptr* address) {
   if (model::capture* active_capture = requesting_stream.capture();

@@ -16,8 +16,9 @@ constexpr bool is_valid_mode(CUstreamCaptureMode mode) {
          mode == CU_STREAM_CAPTURE_MODE_RELAXED;
 }
 
-// Calls get_answer(stream, answer) if the stream captures, stores the status and passes the answer
-// to `write`. Querying the legacy stream invalidates no capture, unlike using it.
+// If the stream captures, calls get_answer(stream, answer) with process::graphs_mutex held. Stores
+// the status in the answer and calls write(answer). A query of the legacy stream invalidates no
+// capture, unlike a use of it.
 template <class Query, class Write>
 CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query get_answer,
                        Write write) {
@@ -41,7 +42,8 @@ CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query get
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   return guarded([&](model::process& p) {
     model::stream* target_stream = nullptr;
-    // Refused before a use of the legacy stream can invalidate captures of blocking streams.
+    // Rejects an invalid mode before find_stream(), because a use of the legacy stream can
+    // invalidate captures of blocking streams.
     if (!is_valid_mode(mode)) {
       const CUresult status = find_stream_for_query(p, stream, target_stream);
       return status == CUDA_SUCCESS || status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
@@ -62,7 +64,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
     const std::lock_guard lock{p.graphs_mutex};
     model::graph* target_graph = find_graph(graph);
     if (target_graph == nullptr || !is_valid_mode(mode)) return CUDA_ERROR_INVALID_VALUE;
-    // This error takes precedence over errors in the nodes.
+    // The errors of check_begin() take precedence over errors in the list of nodes.
     if (const CUresult error = model::capture::check_begin(target_stream)) return error;
     std::vector<model::graph_node*> predecessors;
     if (const CUresult error = find_nodes(dependencies, count, *target_graph, predecessors))
@@ -99,8 +101,8 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* statu
                                    CUgraph* graph, const CUgraphNode** dependencies,
                                    const CUgraphEdgeData** edges, size_t* count) {
   if (edges != nullptr && dependencies == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // Another thread may be reading the frontier that an earlier call returned. It is therefore
-  // updated only if this call requests it.
+  // Another thread may be reading the arrays that an earlier call returned. get_info() overwrites
+  // them, so it is used only if this call requests the frontier.
   const auto get_answer = dependencies != nullptr || count != nullptr ? model::capture::get_info
                                                                       : model::capture::get_status;
   return query_capture(stream, status, get_answer, [&](const model::capture::capture_info& answer) {

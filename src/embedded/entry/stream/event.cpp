@@ -49,7 +49,8 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) 
 
 namespace {
 
-// Finds an event that a call queries or waits for.
+// Finds the event of a call that queries an event or waits for it. Returns an error if a capture
+// prohibits the call.
 CUresult find_awaited_event(model::process& p, CUevent handle, model::event*& out) {
   if (const CUresult error = find_event(p, handle, out)) return error;
   if (const CUresult error = model::check_event_not_captured(*out)) return error;
@@ -76,7 +77,7 @@ CUresult cuEventSynchronize(CUevent event) {
 
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
   return guarded([&](model::process& p) {
-    if (milliseconds == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // the result code of an H200
+    if (milliseconds == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // an H200 returns this code
     model::event* start_event = nullptr;
     model::event* end_event = nullptr;
     for (const auto& [handle, found] :

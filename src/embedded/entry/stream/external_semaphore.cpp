@@ -17,7 +17,8 @@ using weir::os::semaphore_page;
 
 namespace {
 
-// Collects the semaphores of a call and their values. Checks all of them before any is used.
+// Collects the semaphores of a call and their values, so that all of them are checked before any is
+// used.
 template <class Params>
 CUresult collect_uses(const CUexternalSemaphore* semaphores, const Params* params, unsigned count,
                       std::vector<model::semaphore_use>& out) {
@@ -28,7 +29,8 @@ CUresult collect_uses(const CUexternalSemaphore* semaphores, const Params* param
     model::semaphore_reference reference{semaphores[i]};
     if (!reference) return CUDA_ERROR_INVALID_HANDLE;
     if (params[i].flags != 0)
-      return CUDA_ERROR_INVALID_VALUE;  // all flags belong to kinds that cannot be imported
+      // All existing flags apply only to kinds of semaphores that cannot be imported here.
+      return CUDA_ERROR_INVALID_VALUE;
     out.push_back({std::move(reference), params[i].params.fence.value});
   }
   return CUDA_SUCCESS;
@@ -50,8 +52,8 @@ CUresult submit_uses(const CUexternalSemaphore* semaphores, const Params* params
 
 }  // namespace
 
-// Imports the kinds that are file descriptors, the only ones on Linux. The driver takes ownership
-// of the descriptor.
+// Imports semaphores that are named by file descriptors, the only kinds on Linux. On success, the
+// driver takes ownership of the descriptor.
 CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore,
                                    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC* desc) {
   return guarded_outside_captures(with_current_context([&](model::context&) {
@@ -71,7 +73,7 @@ CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore,
   }));
 }
 
-// Signals and waits that were submitted before still run.
+// Signals and waits that were submitted before this call still run.
 CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
   return guarded_outside_host_functions([&](model::process& p) {
     if (semaphore == nullptr) return CUDA_ERROR_INVALID_VALUE;

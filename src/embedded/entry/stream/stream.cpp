@@ -19,10 +19,12 @@ CUresult create_stream(CUstream* out, unsigned flags, int priority) {
   });
 }
 
-// How a capturing stream reacts to a query. An H200 treats some queries as uses of the stream.
+// What query_stream() does for a capturing stream. `answered`: answers the query. `refused`:
+// returns an error and invalidates the capture. As on an H200, some queries count as uses of the
+// stream.
 enum class in_capture { answered, refused };
 
-// Looks up a stream and stores the answer of `question` about it.
+// Looks up a stream and stores question(stream) in `*out`.
 template <in_capture Reaction, class Answer, class Query>
 CUresult query_stream(CUstream handle, Answer* out, Query question) {
   return guarded([&](model::process& p) {
@@ -37,7 +39,7 @@ CUresult query_stream(CUstream handle, Answer* out, Query question) {
   });
 }
 
-// Checks whether the host may query or wait for the stream's work.
+// Returns an error if captures prohibit that the host queries the stream's work or waits for it.
 CUresult check_host_wait(model::stream& target_stream) {
   const CUresult status = model::check_not_capturing(target_stream);
   return status != CUDA_SUCCESS ? status : model::check_unsafe_call();
@@ -58,7 +60,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
     model::stream* found = p.streams.find(stream);
     if (found != nullptr && !found->owner().alive()) return found->owner().status();
     if (found == nullptr && (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)) {
-      // The current context is checked before the handle is refused.
+      // As on an H200, the error of the current context precedes the error of the handle.
       model::context* context = nullptr;
       if (const CUresult error = current_context(context)) return error;
     }
@@ -114,7 +116,8 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
       return CUDA_ERROR_INVALID_VALUE;
     model::event* awaited = nullptr;
     if (const CUresult status = find_event(p, event, awaited); status != CUDA_SUCCESS) {
-      // An invalid event is the only bad argument that invalidates a capture.
+      // As on an H200, an invalid event invalidates the stream's capture; other invalid arguments
+      // do not.
       model::check_not_capturing(waiting);
       return status;
     }

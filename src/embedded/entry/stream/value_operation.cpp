@@ -13,7 +13,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Returns how to check the address of a word. A capture checks only its alignment.
+// Returns how to check the word in memory that an operation in this stream waits for or writes. If
+// the stream captures, only the alignment of the word is checked.
 model::value_access use_in(const model::process& p, const model::stream& s) {
   return {s.capture() == nullptr ? model::value_address_check::call
                                  : model::value_address_check::alignment,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/block_runner.cpp - running blocks one after the other, and leaving one that cannot go on.
+// kernel/blocks/block_runner.cpp - running blocks one after the other, and leaving one that cannot
+// go on.
 
 // The check of jumps that this turns on takes one from a fiber to the thread's own stack for a
 // mistake.

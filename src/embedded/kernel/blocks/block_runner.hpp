@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/block_runner.hpp - a thread of the host while it runs blocks of kernels.
+// kernel/blocks/block_runner.hpp - a thread of the host while it runs blocks of kernels.
 #pragma once
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/block_scheduler.cpp - taking blocks, as many at a time as are worth it.
+// kernel/blocks/block_scheduler.cpp - taking blocks, as many at a time as are worth it.
 #include "embedded/kernel/blocks/block_scheduler.hpp"
 
 #include <algorithm>

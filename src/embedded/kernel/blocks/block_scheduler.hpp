@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/block_scheduler.hpp - the blocks of a launch, over the workers of the driver.
+// kernel/blocks/block_scheduler.hpp - the blocks of a launch, over the workers of the driver.
 #pragma once
 
 #include <cstdint>

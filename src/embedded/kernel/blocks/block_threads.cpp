@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/block_threads.cpp - going from thread to thread, and letting go those that have waited.
+// kernel/blocks/block_threads.cpp - going from thread to thread, and letting go those that have
+// waited.
 #include "embedded/kernel/blocks/block_threads.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/block_threads.hpp - the threads of a block, each a fiber, and how they wait for each
-// other.
+// kernel/blocks/block_threads.hpp - the threads of a block, each a fiber, and how they wait for
+// each other.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/cooperative_grid.cpp - blocks that run at the same time, and meet.
+// kernel/blocks/cooperative_grid.cpp - blocks that run at the same time, and meet.
 #include "embedded/kernel/blocks/cooperative_grid.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/cooperative_grid.hpp - blocks that wait for each other: those of a cooperative launch, and
-// those of a cluster.
+// kernel/blocks/cooperative_grid.hpp - blocks that wait for each other: those of a cooperative
+// launch, and those of a cluster.
 #pragma once
 
 #include <atomic>

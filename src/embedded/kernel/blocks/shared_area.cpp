@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/shared_area.cpp - mapping the shared memory of blocks.
+// kernel/blocks/shared_area.cpp - mapping the shared memory of blocks.
 #include "embedded/kernel/blocks/shared_area.hpp"
 
 #include <sys/mman.h>

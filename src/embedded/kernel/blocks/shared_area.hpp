@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/shared_area.hpp - where the dynamic shared memory of blocks lies.
+// kernel/blocks/shared_area.hpp - where the dynamic shared memory of blocks lies.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/thread_order.cpp - the order of threads that the environment asks for.
+// kernel/blocks/thread_order.cpp - the order of threads that the environment asks for.
 #include "embedded/kernel/blocks/thread_order.hpp"
 
 namespace weir::embedded::kernel {

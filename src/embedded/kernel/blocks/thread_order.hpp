@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/thread_order.hpp - in which order the threads of a block run, where nothing in the kernel
-// says.
+// kernel/blocks/thread_order.hpp - in which order the threads of a block run, where nothing in the
+// kernel says.
 #pragma once
 
 #include <cstdint>

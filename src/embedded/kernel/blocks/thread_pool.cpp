@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/thread_pool.cpp - keeping threads for blocks that run at the same time.
+// kernel/blocks/thread_pool.cpp - keeping threads for blocks that run at the same time.
 #include "embedded/kernel/blocks/thread_pool.hpp"
 
 #include <pthread.h>

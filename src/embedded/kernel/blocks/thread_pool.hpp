@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/thread_pool.hpp - threads of the host that are needed at the same time.
+// kernel/blocks/thread_pool.hpp - threads of the host that are needed at the same time.
 #pragma once
 
 namespace weir::embedded::kernel {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/thread_variables.cpp - asking the loader.
+// kernel/blocks/thread_variables.cpp - asking the loader.
 #include "embedded/kernel/blocks/thread_variables.hpp"
 
 #include <link.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/thread_variables.hpp - where the thread-local variables of a module are for this thread.
+// kernel/blocks/thread_variables.hpp - where the thread-local variables of a module are for this
+// thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/warp.cpp - groups of lanes that come together and part.
+// kernel/blocks/warp.cpp - groups of lanes that come together and part.
 #include "embedded/kernel/blocks/warp.hpp"
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/warp.hpp - 32 threads of a block that exchange values, some of them at a time.
+// kernel/blocks/warp.hpp - 32 threads of a block that exchange values, some of them at a time.
 #pragma once
 
 #include <array>

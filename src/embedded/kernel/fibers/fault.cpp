@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/fault.cpp - telling a kernel's faults from the program's.
+// kernel/fibers/fault.cpp - telling a kernel's faults from the program's.
 #include "embedded/kernel/fibers/fault.hpp"
 
 #include <signal.h>

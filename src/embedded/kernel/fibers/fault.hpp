@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/fault.hpp - what the processor refuses to do for a kernel fails the launch, and not the
-// process.
+// kernel/fibers/fault.hpp - what the processor refuses to do for a kernel fails the launch, and not
+// the process.
 #pragma once
 
 namespace weir::embedded::kernel {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/fiber.cpp - beginning fibers, and jumps out of them.
+// kernel/fibers/fiber.cpp - beginning fibers, and jumps out of them.
 #include "embedded/kernel/fibers/fiber.hpp"
 
 #if defined(WEIR_FIBERS_TELL_ASAN)

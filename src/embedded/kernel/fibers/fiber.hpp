@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/fiber.hpp - a stack that a thread of the host can leave in the middle of a function, and
-// come back to.
+// kernel/fibers/fiber.hpp - a stack that a thread of the host can leave in the middle of a
+// function, and come back to.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/fiber_stacks.cpp - mapping stacks, with a guard below each.
+// kernel/fibers/fiber_stacks.cpp - mapping stacks, with a guard below each.
 #include "embedded/kernel/fibers/fiber_stacks.hpp"
 
 #include <sys/mman.h>

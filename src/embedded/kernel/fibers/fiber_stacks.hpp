@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/fiber_stacks.hpp - the stacks of the fibers of a thread of the host.
+// kernel/fibers/fiber_stacks.hpp - the stacks of the fibers of a thread of the host.
 #pragma once
 
 #include <cstddef>

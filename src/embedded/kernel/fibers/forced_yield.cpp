@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/forced_yield.cpp - a call that the interrupted code knows nothing of, and finds nothing
-// changed after.
+// kernel/fibers/forced_yield.cpp - a call that the interrupted code knows nothing of, and finds
+// nothing changed after.
 #include "embedded/kernel/fibers/forced_yield.hpp"
 
 #include <cstdint>

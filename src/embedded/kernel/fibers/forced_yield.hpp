@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/forced_yield.hpp - taking a thread of a block off its thread of the host, wherever it is.
+// kernel/fibers/forced_yield.hpp - taking a thread of a block off its thread of the host, wherever
+// it is.
 #pragma once
 
 #include <ucontext.h>

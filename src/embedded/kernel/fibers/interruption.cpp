@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/interruption.cpp - who looks for kernels that spin, and what the signal does to one.
+// kernel/fibers/interruption.cpp - who looks for kernels that spin, and what the signal does to
+// one.
 #include "embedded/kernel/fibers/interruption.hpp"
 
 #include <dlfcn.h>

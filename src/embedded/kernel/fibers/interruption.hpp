@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/interruption.hpp - kernels that spin: left where their launch has failed, and made to let
-// other threads of their block go on.
+// kernel/fibers/interruption.hpp - kernels that spin: left where their launch has failed, and made
+// to let other threads of their block go on.
 #pragma once
 
 #include <pthread.h>
@@ -67,7 +67,7 @@ class interruptible {
 
 // A launch has failed, and some of its blocks may still run: for as long as this lives, blocks that
 // do not end are interrupted, and leave where their own launch, or the device, has failed
-// (block_runner::has_failed).
+// (block_runner::external_failure).
 void begin_cancel() noexcept;
 void end_cancel() noexcept;
 

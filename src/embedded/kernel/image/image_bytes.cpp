@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/image_bytes.cpp - taking a module out of a program's memory, which may end anywhere.
+// kernel/image/image_bytes.cpp - taking a module out of a program's memory, which may end anywhere.
 #include "embedded/kernel/image/image_bytes.hpp"
 
 #include <fcntl.h>

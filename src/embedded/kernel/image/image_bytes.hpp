@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/image_bytes.hpp - the bytes of a module as a program gives them, in a file of their own.
+// kernel/image/image_bytes.hpp - the bytes of a module as a program gives them, in a file of their
+// own.
 #pragma once
 
 #include <cstddef>

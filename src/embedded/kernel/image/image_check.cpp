@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/image_check.cpp - reading ELF files that may be anything. Whatever is read lies within the
-// bytes that are there.
+// kernel/image/image_check.cpp - reading ELF files that may be anything. Whatever is read lies
+// within the bytes that are there.
 #include "embedded/kernel/image/image_check.hpp"
 
 #include <elf.h>

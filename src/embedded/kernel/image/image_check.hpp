@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/image_check.hpp - what the bytes of a module are, told without running anything of theirs.
+// kernel/image/image_check.hpp - what the bytes of a module are, told without running anything of
+// theirs.
 #pragma once
 
 #include <cstddef>

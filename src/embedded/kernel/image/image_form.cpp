@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/image_form.cpp - telling forms of modules apart by their first bytes.
+// kernel/image/image_form.cpp - telling forms of modules apart by their first bytes.
 #include <elf.h>
 
 #include <string_view>

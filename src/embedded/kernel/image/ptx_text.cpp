@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/ptx_text.cpp - telling PTX from text that only begins like it.
+// kernel/image/ptx_text.cpp - telling PTX from text that only begins like it.
 #include "embedded/kernel/image/ptx_text.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/ptx_text.hpp - telling PTX from text that only begins like it.
+// kernel/image/ptx_text.hpp - telling PTX from text that only begins like it.
 #pragma once
 
 #include <string>

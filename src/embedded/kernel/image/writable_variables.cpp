@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/writable_variables.cpp - the segments of the loaded file that its variables lie in.
+// kernel/image/writable_variables.cpp - the segments of the loaded file that its variables lie in.
 #include "embedded/kernel/image/writable_variables.hpp"
 
 #include <link.h>

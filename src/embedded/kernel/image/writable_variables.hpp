@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel/writable_variables.hpp - variables of a module that its language calls const, and the host
-// may write to.
+// kernel/image/writable_variables.hpp - variables of a module that its language calls const, and
+// the host may write to.
 #pragma once
 
 #include "driver/abi/module_abi.h"

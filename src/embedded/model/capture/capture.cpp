@@ -26,9 +26,10 @@ void add_missing(std::vector<graph_node*>& list, std::span<graph_node* const> no
   }
 }
 
-// Destroys the graph of a capture that failed, even if the program supplied it. A graph inside a
-// node only loses its nodes. A graph whose node is gone is destroyed with its root, once no capture
-// into it is left.
+// Destroys the graph of a capture that failed, even if the program supplied the graph. A subgraph
+// is not destroyed; it only loses its nodes. If the program has already destroyed the node that
+// owns the graph (graph::orphaned_root()), destroys the outermost graph once no other capture adds
+// nodes to it or to its subgraphs.
 void discard(graph& captured_graph) noexcept {
   if (graph* const orphaned_root = captured_graph.orphaned_root()) {
     if (!orphaned_root->has_capture_inside()) orphaned_root->destroy();
@@ -90,7 +91,7 @@ CUresult capture::end(stream& target_stream, graph** out) {
   return status;
 }
 
-// Returns the error of a capture that may not end here, or has failed.
+// Returns CUDA_SUCCESS, or the reason why the capture fails when the calling thread ends it now.
 CUresult capture::check_end() const {
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (!all_joined()) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
@@ -99,7 +100,7 @@ CUresult capture::check_end() const {
   return CUDA_SUCCESS;
 }
 
-// Ends the capture. The caller keeps or discards the graph.
+// Ends the capture and releases all its streams. The caller keeps or discards the graph.
 void capture::detach_streams() noexcept {
   for (const participant& entry : participants_) {
     if (entry.captured_stream != nullptr) entry.captured_stream->set_capture(nullptr);
@@ -111,8 +112,8 @@ void capture::detach_streams() noexcept {
 }
 
 // Returns true if the work of every stream is joined. A node is joined if another node depends on
-// it, even a node added by hand, or if the first stream's frontier contains it. As recorded on an
-// H200, these dependents need not lead to the end of the first stream.
+// it, even a node that the program added explicitly, or if the first stream's frontier contains it.
+// As observed on an H200, the dependents of a node need not lead to the end of the first stream.
 bool capture::all_joined() const {
   const std::vector<graph_node*>& first = participants_.front().frontier;
   return std::ranges::all_of(participants_, [&](const participant& entry) {
@@ -155,7 +156,7 @@ CUresult capture::update_frontier(stream& target_stream, std::span<graph_node* c
   if (change == frontier_change::add) updated = entry.frontier;
   add_missing(updated, nodes);
   if (change == frontier_change::replace) {
-    // The nodes that the first stream's frontier loses count as joined.
+    // Nodes that are removed from the first stream's frontier count as joined.
     if (&entry == &active->participants_.front()) {
       for (participant& other : active->participants_) {
         for (graph_node* const node : entry.frontier) std::erase(other.unjoined, node);
@@ -171,7 +172,8 @@ capture::participant& capture::participant_of(const stream& captured_stream) noe
   return *std::ranges::find(participants_, &captured_stream, &participant::captured_stream);
 }
 
-// Makes a stream wait for nodes. A stream without a capture becomes a participant.
+// Makes the next work of a stream depend on nodes. A stream without a capture becomes a
+// participant.
 void capture::join(stream& joining_stream, std::span<graph_node* const> predecessors) {
   if (joining_stream.capture() == nullptr) {
     participants_.push_back({&joining_stream, {}, {}, {}, {}});
@@ -181,7 +183,8 @@ void capture::join(stream& joining_stream, std::span<graph_node* const> predeces
   add_missing(entry.frontier, predecessors);
   if (&entry == &participants_.front()) return;
   entry.unjoined.reserve(entry.unjoined.size() + predecessors.size());
-  // Nodes that other streams had to join are now to be joined by this stream.
+  // These nodes are now joined with the joining stream, so they need no longer be joined from their
+  // own streams.
   for (participant& other : participants_) {
     if (&other == &entry || &other == &participants_.front()) continue;
     for (graph_node* const node : predecessors) {
@@ -220,7 +223,7 @@ CUresult capture::add(stream& target_stream, const Work& work) {
     if (target_stream.capture() == this)
       return add_node(target_stream, params_of(work, target_stream.owner()));
   }
-  return target_stream.submit(work);  // another thread has ended the capture
+  return target_stream.submit(work);  // another thread has ended the capture, so the work runs
 }
 
 template CUresult capture::add(stream&, const memset_work&);
@@ -362,8 +365,8 @@ CUresult detail::check_event_not_captured(const event& source_event,
   return capture_list::instance().check_event_of(source_event.capture_id(), effect);
 }
 
-// Ends a capture that began in the stream, without a graph. In another stream's capture, the
-// stream's work stays and must still be joined.
+// If the capture began in this stream, ends it and discards its graph. Otherwise the stream's
+// captured work stays and must still be joined.
 void capture::leave(stream& closed_stream) noexcept {
   if (participants_.front().captured_stream == &closed_stream) {
     graph& captured_graph = *graph_;

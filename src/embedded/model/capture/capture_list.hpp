@@ -10,14 +10,15 @@
 
 namespace weir::embedded::model {
 
-// All captures. Guarded by the lock of the graphs (process::graphs_mutex), except
-// this_thread_number() and next_id().
+// All captures in progress. The caller of each member holds the lock of the graphs
+// (process::graphs_mutex), except for this_thread_number() and next_id().
 class capture_list {
  public:
   static capture_list& instance();
 
-  // Returns an empty capture. Throws std::bad_alloc.
+  // Returns an unused capture, which counts as in progress until recycle(). Throws std::bad_alloc.
   [[nodiscard]] capture& acquire();
+  // Ends the use of a capture that acquire() returned. It no longer counts as in progress.
   void recycle(capture& ended) noexcept;
 
   // Returns the capture with this ID while it is in progress, valid or not; null after its end.
@@ -43,11 +44,12 @@ class capture_list {
                        [&](const capture* active) { return condition(*active); });
   }
 
-  // Returns the result for a host call that reads an event of this capture; see
-  // check_event_not_captured().
+  // Returns the result for a host call that reads an event whose capture_id() is `id`; see
+  // check_event_not_captured(). Returns CUDA_SUCCESS if `id` is 0.
   abi::CUresult check_event_of(unsigned long long id, capture_effect effect) noexcept;
 
-  // Returns true if the capture prohibits unsafe calls of the calling thread in its mode.
+  // Returns true if the capture's mode, together with the mode of the calling thread, prohibits
+  // unsafe calls by that thread.
   [[nodiscard]] static bool prohibits_unsafe_calls(const capture& active,
                                                    abi::CUstreamCaptureMode thread_mode) noexcept;
 
@@ -60,7 +62,9 @@ class capture_list {
     return false;
   }
 
+  // Returns a number that is unique among all threads of the process, also ended ones.
   [[nodiscard]] static unsigned long long this_thread_number() noexcept;
+  // Returns an ID that no other capture of the process has; never 0.
   [[nodiscard]] static unsigned long long next_id() noexcept;
 
  private:

@@ -3,6 +3,7 @@
 #include "embedded/model/core/context.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -24,7 +25,8 @@ std::atomic<unsigned long long> next_context_id{1};
 abi::CUresult context::open(device& owner_device, unsigned initial_flags,
                             std::vector<engine::point> initial_waits) {
   if (const abi::CUresult error = engine::device_failure()) return error;
-  // Other threads may read it while a later lifetime begins.
+  // Does not write an equal value, because other threads may read device_ while a later lifetime
+  // begins.
   if (device_ != &owner_device) device_ = &owner_device;
   if (primary() && closed_stand_in_ == nullptr) {
     closed_stand_in_ = new context;
@@ -54,12 +56,18 @@ abi::CUresult context::open_green(context& primary, const device_resource& resou
   }
   const std::lock_guard lock{primary.peers_mutex_};
   primary.green_contexts_.reserve(primary.green_contexts_.size() + 1);
+  base_ = &primary;
+  part_ = resources;
+  // Resets both members if opening fails, because the object is then used for another context.
+  const auto reset = [](context* failed) {
+    failed->base_ = nullptr;
+    failed->part_ = {};
+  };
+  std::unique_ptr<context, decltype(reset)> unopened{this};
   const abi::CUresult status =
       open(primary.owner(), primary.flags.load(std::memory_order_relaxed), std::move(waits));
   if (status != abi::CUDA_SUCCESS) return status;
-  base_ = &primary;
-  part_ = resources;
-  primary.green_contexts_.push_back(this);
+  primary.green_contexts_.push_back(unopened.release());
   return status;
 }
 
@@ -157,8 +165,8 @@ abi::CUresult context::record(event& recorded_event) {
   return recorded_event.record(joining);
 }
 
-// If another thread destroys a stream during this call, that stream may or may not wait; both are
-// valid.
+// If another thread destroys a stream during this call, that stream may or may not wait for the
+// point; both are valid.
 void context::wait(engine::point target) {
   std::vector<stream*> present;
   {
@@ -221,8 +229,8 @@ bool context::close() noexcept {
   alive_.store(false, std::memory_order_release);
   flags.store(0, std::memory_order_relaxed);
   synchronize_to_end();
-  // A thread that found a stream before the close may still look up the legacy stream of its
-  // context.
+  // A thread that found a stream before this call may still ask the stream's context for its legacy
+  // stream. If end_streams() has already ended that stream, its context is closed_stand_in_.
   if (closed_stand_in_ != nullptr)
     closed_stand_in_->legacy_.store(&legacy(), std::memory_order_release);
   end_streams();
@@ -241,8 +249,8 @@ bool context::close() noexcept {
   return true;
 }
 
-// The streams of a green context keep their handles, but can no longer be used or destroyed. A
-// program has to destroy them before the context.
+// The handles of the green context's streams stay valid, but the streams can no longer be used or
+// destroyed. As on a GPU, the program has to destroy the streams before the green context.
 bool context::close_green() noexcept {
   if (!alive() || closing_.exchange(true)) return false;
   alive_.store(false, std::memory_order_release);
@@ -250,7 +258,7 @@ bool context::close_green() noexcept {
   return true;
 }
 
-// Closes the streams that the context has created for itself.
+// Closes the streams that the context created itself: the joining stream and the legacy stream.
 void context::close_own_streams() noexcept {
   {
     const std::lock_guard lock{peers_mutex_};
@@ -260,8 +268,8 @@ void context::close_own_streams() noexcept {
 }
 
 // Ends the handles of this context's objects with end_object(object), which returns true if the
-// object stays. Retires each handle first: a thread that ends may close its default stream
-// concurrently, and the object may be reused. The thread that retires a handle owns the object.
+// object stays. Retires each handle first, because an ending thread may close its default stream
+// concurrently. Only the thread that retires the handle may end the object.
 template <class Table, class End>
 void context::end_handles(Table& table, End end_object) noexcept {
   table.for_each([&](auto& object) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/core/context_limits.cpp - the range of each limit, and what happens to a value outside it.
+// model/core/context_limits.cpp - the range of each limit, and the treatment of values outside of
+// the range.
 #include "embedded/model/core/context_limits.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ constexpr std::size_t gib = std::size_t{1} << 30;
 enum class overflow_action {
   clamped,      // a value above the range becomes the maximum
   refused,      // a value above the range is an error
-  unsupported,  // devices no longer have this limit
+  unsupported,  // current devices do not have this limit; all calls return an error
   read_only,
 };
 

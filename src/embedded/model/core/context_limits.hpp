@@ -10,9 +10,10 @@
 
 namespace weir::embedded::model {
 
-// The limits of a context. Only CU_LIMIT_MALLOC_HEAP_SIZE bounds something here: device-side
-// allocation, by the last value set in any context. Kernels run on host stacks. All limits can be
-// queried and set; ranges and rounding match an H200.
+// The limits of a context. CU_LIMIT_MALLOC_HEAP_SIZE limits device-side allocation, and
+// CU_LIMIT_STACK_SIZE the stacks of kernels (kernel::set_stack_limit()). Both apply to all
+// contexts: the value that was set last in any context counts. The other limits have no effect.
+// They can still be queried and set as on an H200, with its ranges and rounding.
 //
 // Thread safety: all members may be called from any thread.
 class context_limits {
@@ -26,8 +27,9 @@ class context_limits {
   // limit that devices no longer have.
   [[nodiscard]] abi::CUresult get(abi::CUlimit limit, std::size_t& value) const noexcept;
 
-  // Returns what set() would return: the errors of get(), CUDA_ERROR_NOT_PERMITTED for a read-only
-  // limit, or CUDA_ERROR_INVALID_VALUE for a value above a range that is not clamped.
+  // Returns the result that set() would have: an error of get(), CUDA_ERROR_NOT_PERMITTED for a
+  // read-only limit, or CUDA_ERROR_INVALID_VALUE for a value above the maximum. For some limits,
+  // set() reduces such a value to the maximum instead.
   [[nodiscard]] static abi::CUresult check(abi::CUlimit limit, std::size_t value) noexcept;
   abi::CUresult set(abi::CUlimit limit, std::size_t value) noexcept;
 

@@ -77,7 +77,7 @@ std::size_t device::free_memory() const noexcept {
   return unreserved - std::min(unreserved, managed_memory_.load(std::memory_order_relaxed));
 }
 
-// Makes the primary context alive if it is not. Requires the lock.
+// Makes the primary context alive if it is not. The caller holds primary_mutex_.
 abi::CUresult device::open_primary() {
   outlives_green_contexts_ = false;
   return primary_->alive() ? abi::CUDA_SUCCESS
@@ -108,7 +108,7 @@ abi::CUresult device::reset_primary() noexcept {
   const unsigned long long generation = primary_->generation();
   do {
     if (green_context_count_ != 0) return abi::CUDA_ERROR_NOT_PERMITTED;
-    // Another thread may have ended it.
+    // Another thread may have ended the context during the wait.
     if (!primary_->alive() || primary_->generation() != generation) return abi::CUDA_SUCCESS;
   } while (wait_for_primary(lock));
   primary_->close();
@@ -128,9 +128,9 @@ void device::release_primary_for_green() noexcept {
   if (!outlives_green_contexts_) end_unused_primary(lock);
 }
 
-// Waits without the lock, because the awaited work may need a thread that calls the primary
-// context. Returns false if nothing was pending. After true, the caller must check its conditions
-// again.
+// Waits for the work of the primary context. Releases the lock meanwhile, because the awaited work
+// may need a thread that retains or releases the context. Returns false, without releasing the
+// lock, if no work was pending. After true, the caller must check its conditions again.
 bool device::wait_for_primary(primary_lock& lock) noexcept {
   if (primary_->idle()) return false;
   lock.unlock();

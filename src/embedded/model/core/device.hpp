@@ -38,17 +38,20 @@ class device {
   // Gets the value of a CU_DEVICE_ATTRIBUTE_*. Returns false for an unknown attribute.
   [[nodiscard]] bool attribute(abi::CUdevice_attribute attribute_id, int& value) const noexcept;
 
-  // Account for the memory in use by allocations of all kinds on this device. reserve_memory()
-  // returns false and reserves nothing if the bytes do not fit.
+  // Counts memory as used by an allocation of any kind on this device. Returns false, without
+  // counting anything, if the device has too little memory left.
   [[nodiscard]] bool reserve_memory(std::size_t bytes) noexcept;
+  // No longer counts memory as used. The bytes were counted by reserve_memory().
   void release_memory(std::size_t bytes) noexcept;
+  // Returns the bytes of this device that neither allocations nor prefetched managed memory use.
   [[nodiscard]] std::size_t free_memory() const noexcept;
 
-  // Count managed memory that has migrated to this device. It reduces free_memory(), but never
-  // makes reserve_memory() fail.
+  // Counts managed memory that was prefetched to this device. Such memory reduces free_memory(),
+  // but never makes reserve_memory() fail.
   void add_managed_bytes(std::size_t bytes) noexcept {
     managed_memory_.fetch_add(bytes, std::memory_order_relaxed);
   }
+  // No longer counts managed memory. The bytes were counted by add_managed_bytes().
   void subtract_managed_bytes(std::size_t bytes) noexcept {
     managed_memory_.fetch_sub(bytes, std::memory_order_relaxed);
   }
@@ -64,29 +67,36 @@ class device {
   // CUDA_SUCCESS, or the error that the device failed with. Throws std::bad_alloc.
   abi::CUresult retain_primary();
 
-  // Removes a user. Without users and green contexts, the context ends once its work is done. A
-  // thread that retains it during that wait keeps it alive.
+  // Removes a user of the primary context. If no user and no green context is left, waits for the
+  // work of the context and ends it. If another thread retains the context during that wait, it
+  // stays alive.
   //
-  // Without a user: returns CUDA_ERROR_INVALID_CONTEXT, or CUDA_ERROR_NOT_PERMITTED if there are
-  // green contexts. In the second case the context stays alive after they end, as on an H200.
+  // If there is no user to remove, returns CUDA_ERROR_INVALID_CONTEXT, or CUDA_ERROR_NOT_PERMITTED
+  // if there are green contexts. After CUDA_ERROR_NOT_PERMITTED, the primary context stays alive
+  // when the green contexts end, as on an H200.
   abi::CUresult release_primary() noexcept;
 
-  // Ends the primary context once its work is done. Its users stay counted. Returns
+  // Waits for the work of the primary context and ends it. Its users stay counted. Returns
   // CUDA_ERROR_NOT_PERMITTED if there are green contexts, or if one is created during the wait.
   abi::CUresult reset_primary() noexcept;
 
-  // Like retain_primary() and release_primary(), for the reference that each green context holds.
+  // Like retain_primary(), for a green context, which keeps the primary context alive as a user
+  // does.
   abi::CUresult retain_primary_for_green();
+  // Removes a green context that was counted by retain_primary_for_green(). If no green context and
+  // no user is left, ends the primary context, unless release_primary() has returned
+  // CUDA_ERROR_NOT_PERMITTED.
   void release_primary_for_green() noexcept;
 
-  // CU_CTX_* of the primary context, for its current lifetime and later lifetimes.
+  // The CU_CTX_* flags of the primary context, for its current and later lifetimes.
   [[nodiscard]] unsigned primary_flags() const noexcept {
     return primary_flags_.load(std::memory_order_relaxed);
   }
+  // Sets the flags. A primary context that is alive gets them at once.
   void set_primary_flags(unsigned flags);
 
-  // Called when the flags of the context itself are set. Only CU_CTX_SYNC_MEMOPS is kept for later
-  // lifetimes.
+  // Called when the program sets flags of the primary context by cuCtxSetFlags. Keeps only
+  // CU_CTX_SYNC_MEMOPS for later lifetimes.
   void update_primary_flags(unsigned flags) noexcept;
 
   // The pools for stream-ordered allocation; null until first used (pool_registry.hpp).
@@ -113,6 +123,7 @@ class device {
   std::mutex primary_mutex_;  // serialises retain, release and reset; guards their counters
   unsigned primary_users_ = 0;
   unsigned green_context_count_ = 0;
+  // True if release_primary() was called while only green contexts kept the context alive.
   bool outlives_green_contexts_ = false;
   std::atomic<unsigned> primary_flags_{0};
 };

@@ -16,8 +16,8 @@ using namespace abi;
 
 namespace {
 
-// Stored in the padding of a CUdevResource, where a driver keeps its data. The program holds the
-// bytes and may have changed them.
+// The data that write() stores in the padding of a CUdevResource. The program holds the
+// CUdevResource and may have changed it, so read() checks the data.
 struct encoded_resource {
   std::uint64_t mark;
   std::uint64_t split;
@@ -28,13 +28,14 @@ struct encoded_resource {
 
 constexpr std::uint64_t magic = 0x7472'6170'7269'6577;
 
-// The sizes of groups are multiples of these: group_step for multiprocessors that can be scheduled
-// together, pair_step for other multiprocessors.
+// The size of a group is a multiple of group_step if its multiprocessors can run clusters of
+// blocks, else of pair_step.
 constexpr unsigned group_step = 8;
 constexpr unsigned pair_step = 2;
 
-// A group of eight lies within one hardware group of multiprocessors. An H200 therefore has fifteen
-// such groups, although it has multiprocessors for sixteen. Larger groups combine several.
+// Returns the number of groups of eight multiprocessors that each lie within one hardware group. An
+// H200 has fifteen, although it has enough multiprocessors for sixteen. Larger groups combine
+// several such groups.
 unsigned groups_in_clusters() noexcept {
   unsigned groups = 0;
   for (const unsigned size : limits::multiprocessor_groups) groups += size / group_step;
@@ -54,7 +55,8 @@ device_resource device_resource::whole(device& owner) {
   return {.owner = &owner, .count = static_cast<unsigned>(count), .coscheduled = true};
 }
 
-// A part that can be divided stores its step. A part without multiprocessors has no type.
+// A part that can be divided reports the step of group sizes; any other part reports 0. A part
+// without multiprocessors becomes an empty CUdevResource without a type.
 void device_resource::write(CUdevResource& out) const noexcept {
   out = {};
   if (count == 0) return;

@@ -12,32 +12,34 @@ namespace weir::embedded::model {
 
 class device;
 
-// A number of a device's multiprocessors. They are counted, not numbered: no work is bound to a
-// multiprocessor (docs/guide/green-contexts.md).
+// A part of a device: a number of its multiprocessors. Only their count is stored, because no work
+// is bound to a particular multiprocessor (docs/guide/green-contexts.md).
 struct device_resource {
   device* owner = nullptr;
   unsigned count = 0;
-  bool coscheduled = true;  // consists of groups that can run a cluster of blocks
-  // The ID of the split that made it; 0 if it was not split off and may be divided.
+  // True if the part consists of groups of multiprocessors that can each run a cluster of blocks.
+  bool coscheduled = true;
+  // The ID of the split_by_count() call that made this part. Such a part cannot be divided again. 0
+  // for any other part.
   std::uint64_t split = 0;
 
   [[nodiscard]] static device_resource whole(device& owner);
 
-  // Write to and read from the CUdevResource that a program holds. read() returns nothing for bytes
-  // that write() did not produce.
+  // Stores this part in a CUdevResource, which the program holds.
   void write(abi::CUdevResource& out) const noexcept;
+  // Returns the part that write() has stored; nothing for bytes that write() did not produce.
   [[nodiscard]] static std::optional<device_resource> read(
       const abi::CUdevResource& resource) noexcept;
 };
 
-// The result of dividing a part (cuDevSmResourceSplitByCount).
+// The result of dividing a part of a device into equal groups (cuDevSmResourceSplitByCount).
 struct sm_split {
-  unsigned groups = 0;    // the largest possible number of groups
-  device_resource group;  // each of them
+  unsigned groups = 0;    // the largest number of groups into which the part can be divided
+  device_resource group;  // the part that each group is
 };
 
-// Divides into groups of at least `requested` multiprocessors. `flags`: CU_DEV_SM_RESOURCE_SPLIT_*.
-// Returns CUDA_SUCCESS or an error.
+// Divides a part into groups of at least `requested` multiprocessors. `flags`:
+// CU_DEV_SM_RESOURCE_SPLIT_*. Returns CUDA_SUCCESS or an error.
 abi::CUresult split_by_count(const device_resource& whole, unsigned requested, unsigned flags,
                              sm_split& out) noexcept;
 

@@ -38,9 +38,10 @@ enum class handle_kind : std::uint8_t {
 // and an index. Stale, foreign and invalid handles are therefore detected without accessing the
 // memory they might point to.
 //
-// An object lives in a slot whose memory is never freed. It is default-constructed once and
-// reopened by its owner. A thread that still holds a pointer to a retired object therefore reads
-// old data, never freed memory.
+// An object lives in a slot: the object and its current handle, in memory that is never freed. The
+// object is default-constructed once.
+// Each user of acquire() begins another lifetime of it, usually by an open() member. A thread that
+// still has a pointer to a retired object therefore reads outdated data, never freed memory.
 //
 // Thread safety: all members may be called from any thread.
 template <class T, handle_kind Kind>
@@ -88,15 +89,15 @@ class handle_table {
         slot_of(const_cast<T*>(object)).handle.load(std::memory_order_acquire));
   }
 
-  // Ends the handle of an object: find() no longer accepts it. Returns false if another thread was
-  // faster; a newer handle of the object stays valid.
+  // Ends the handle of an object: find() no longer accepts it. Returns false if `handle` is not the
+  // object's current handle, because another thread has retired it first.
   bool retire(T* object, const void* handle) noexcept {
     std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(handle);
     return slot_of(object).handle.compare_exchange_strong(bits, 0, std::memory_order_acq_rel);
   }
 
-  // Undoes retire(): the handle refers to the object again. Only for the thread that retired it,
-  // before recycle().
+  // Undoes retire(): the handle refers to the object again. Called only by the thread that retired
+  // the handle, before recycle().
   void restore(T* object, const void* handle) noexcept {
     slot_of(object).handle.store(reinterpret_cast<std::uintptr_t>(handle),
                                  std::memory_order_release);
@@ -126,7 +127,8 @@ class handle_table {
   static constexpr int tag_shift = 56;
   static constexpr std::uintptr_t index_mask = (std::uintptr_t{1} << index_bits) - 1;
   static constexpr std::uintptr_t generation_mask = 0xffff'ffff;
-  // No user-space pointer has these bits set, so an address is never taken for a handle.
+  // The highest byte of a handle. It is 0 in user-space addresses, so an address is never taken for
+  // a handle.
   static constexpr std::uintptr_t tag = 0x60 + static_cast<std::uintptr_t>(Kind);
   static constexpr std::size_t segment_size = 256;
   static constexpr std::size_t max_segments = 4096;

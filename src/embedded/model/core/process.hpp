@@ -74,13 +74,14 @@ class process {
   handle_table<library, handle_kind::library> libraries;
   handle_table<library_kernel, handle_kind::library_kernel> library_kernels;
 
-  // Guards modules and libraries, but not the host loader's calls. No thread waits while holding
-  // it.
+  // Guards modules and libraries. A thread that holds it neither waits for work nor calls the
+  // host's loader.
   std::mutex modules_mutex;
 
   // Guards all graphs and captures with one lock: a graph is normally built by one thread, and a
   // capture connects many streams. Never held while work is submitted.
   std::mutex graphs_mutex;
+  std::size_t graphs_made = 0;  // the number of graphs made so far; guarded by graphs_mutex
 
  private:
   static void disable_in_child() noexcept;
@@ -89,7 +90,7 @@ class process {
   std::atomic<bool> initialised_{false};
   std::atomic<bool> forked_{false};
   // devices_ and has_several_devices_ are complete before initialised_ is set, and do not change
-  // later.
+  // afterwards.
   std::vector<std::unique_ptr<device>> devices_;
   bool has_several_devices_ = false;
 };

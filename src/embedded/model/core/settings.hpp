@@ -18,8 +18,8 @@ struct settings {
   kernel::thread_order threads;       // WEIR_EMBEDDED_THREADS
 };
 
-// Looks up a variable: std::getenv, or a function of a test. Returns null if the variable is not
-// set.
+// A function that looks up a variable of the environment, usually std::getenv. It returns null if
+// the variable is not set.
 using environment = const char* (*)(const char* name);
 
 // Reads the four variables. A value must be valid up to its last character; an empty value is

@@ -66,7 +66,7 @@ stream& thread_state::default_stream(context& owner) {
 }
 
 thread_state::~thread_state() {
-  // In the child of a fork, locks may never be released.
+  // Does nothing in the child of a fork, where locks that other threads held are never released.
   if (!this_process().initialised()) return;
   handle_table<stream, handle_kind::stream>& streams = this_process().streams;
   for (const default_entry& entry : default_streams_) {

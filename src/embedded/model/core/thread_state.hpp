@@ -12,8 +12,8 @@ namespace weir::embedded::model {
 class context;
 class stream;
 
-// Created by a thread's first driver call, destroyed at the thread's end. Used only by its own
-// thread.
+// The driver's state of one thread of the program. Created by the thread's first driver call,
+// destroyed when the thread ends. Used only by that thread.
 class thread_state {
  public:
   // Returns the top of the thread's context stack; null if the stack is empty.
@@ -23,10 +23,10 @@ class thread_state {
   // std::bad_alloc.
   stream& default_stream(context& owner);
 
-  std::vector<context*> stack;
+  std::vector<context*> stack;  // the thread's context stack; the current context is last
   abi::CUstreamCaptureMode capture_mode = abi::CU_STREAM_CAPTURE_MODE_GLOBAL;
   allocation_cache recent_allocations;
-  // True on the driver's host thread while it runs a host function.
+  // True on the host function thread while it runs a host function of the program.
   bool in_host_function = false;
 
   thread_state() = default;
@@ -41,15 +41,15 @@ class thread_state {
     // stream.
     unsigned long long generation;
     stream* stream_object;
-    // Not returned to the program. The thread or the context, whichever retires the handle, closes
-    // the stream.
+    // The stream's handle, which is not returned to the program. Both the ending thread and the
+    // ending context try to retire the handle. The one that succeeds closes the stream.
     const void* handle;
   };
   std::vector<default_entry> default_streams_;
 };
 
-// Read by every driver call. It outlives the thread's thread_local objects, because their
-// destructors may call the driver.
+// The state of the calling thread; null before its first driver call. It outlives the thread's
+// thread_local objects, because their destructors may call the driver.
 namespace detail {
 extern constinit thread_local thread_state* this_thread_state [[gnu::tls_model("initial-exec")]];
 thread_state& make_thread_state();

@@ -28,7 +28,8 @@ void run_destructor(const host_work& destructor) {
   pending.add(engine::make_unconditional_operation(destructor, engine::operation_kind::host));
 }
 
-// Queues the destructors of `unreferenced` and of all objects that wait for memory.
+// Queues the destructors of the list `unreferenced` and of all objects in pending_objects. Objects
+// for which memory runs out stay in pending_objects.
 void run_destructors(user_object* unreferenced) noexcept {
   {
     const std::lock_guard lock{references_lock};

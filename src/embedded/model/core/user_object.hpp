@@ -19,7 +19,7 @@ namespace weir::embedded::model {
 struct user_object {
   void* data = nullptr;
   abi::CUhostFn destructor = nullptr;
-  std::size_t references = 0;  // guarded by the lock of the user objects
+  std::size_t references = 0;  // guarded by references_lock in user_object.cpp
   // Links unreferenced objects whose destructors could not be queued because memory ran out.
   user_object* next = nullptr;
 };
@@ -27,14 +27,17 @@ struct user_object {
 // Creates an object and returns its handle. Throws std::bad_alloc.
 abi::CUuserObject make_user_object(void* data, abi::CUhostFn destructor, std::size_t references);
 
-// Returns true if the handle belongs to a live or destroyed object. A program may release more
-// references than exist; operations on a destroyed object do nothing.
+// Returns true if the handle belongs to a live or destroyed object. Both are accepted, because a
+// program may release more references than exist. retain() and release() do nothing for a destroyed
+// object.
 [[nodiscard]] bool is_user_object_handle(abi::CUuserObject handle) noexcept;
 
+// Adds references to an object.
 void retain(abi::CUuserObject object, std::size_t references) noexcept;
 
-// Destroys the object with its last reference. If its destructor cannot be queued because memory
-// ran out, it is queued when the next object is created or destroyed.
+// Releases references. Destroys the object when no reference is left. If memory for queueing the
+// program's destructor runs out, the destructor is queued when another object is created or
+// destroyed.
 void release(abi::CUuserObject object, std::size_t references) noexcept;
 
 // The references that a graph or an executable graph holds. Guarded by its owner's lock.
@@ -48,7 +51,8 @@ class user_object_references {
   user_object_references& operator=(user_object_references&& source) noexcept;
   ~user_object_references() { drop(); }
 
-  // Takes over references from the caller. Throws std::bad_alloc; the caller then keeps them.
+  // Takes over references from the caller. If it throws std::bad_alloc, the caller still has the
+  // references.
   void adopt(abi::CUuserObject object, std::size_t references) { held_[object] += references; }
 
   // Forgets up to `references` references, which the caller has released.

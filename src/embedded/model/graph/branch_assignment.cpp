@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/branch_assignment.cpp - assigns the nodes of a graph to branches.
+// model/graph/branch_assignment.cpp - assigns each node of a graph to a branch, a sequence of nodes
+// that runs concurrently with the other branches.
 #include "embedded/model/graph/branch_assignment.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace weir::embedded::model {
 
 std::vector<std::uint32_t> random_order(const flat_graph& flat, std::uint64_t seed) {
   const std::uint32_t count = flat.outer_node_count();
-  // The successors of all nodes; those of node i end at ends[i + 1].
+  // The dependents of node i are successors[ends[i]] up to successors[ends[i + 1]], exclusive.
   std::vector<std::uint32_t> ends(count + 1);
   for (std::uint32_t i = 0; i < count; ++i) {
     for (const std::uint32_t dependency : flat.dependencies_of(i)) ++ends[dependency + 1];
@@ -50,17 +51,21 @@ namespace {
 
 constexpr std::uint32_t none = flat_graph::none;
 
-// From this number of branches on, nodes that wait for nothing outside of the graph share branches.
+// If the graph has this many branches, further nodes share existing branches. New branches are then
+// made only for nodes that wait for a value or an event, or if all existing branches contain such
+// nodes.
 constexpr std::uint32_t max_branches = 32;
 
-// The time, in nanoseconds, until another thread starts work that it is notified of.
+// The estimated time in nanoseconds from notifying another thread until that thread starts the
+// work.
 constexpr std::uint64_t handoff_ns = 20'000;
 
 // The state of a branch during the assignment.
 struct branch_state {
   std::uint32_t last = none;  // node
-  bool waits = false;         // contains a node that waits for something outside of the graph
-  bool only_host = false;     // contains only host functions
+  // contains a node that waits for a value or an event, or depends on such a node
+  bool waits = false;
+  bool only_host = false;  // contains only host functions
 };
 
 class branch_assigner {
@@ -85,8 +90,9 @@ class branch_assigner {
   branch_assignment& assignment_;
   std::vector<std::uint32_t> order_;
   std::vector<branch_state> branches_{1};
-  std::uint32_t shared_branch_ = 0;  // the last branch assigned to a node that shares one
-  // The branch of the next host function without a preceding one.
+  // the branch that was last chosen to be shared by a further node
+  std::uint32_t shared_branch_ = 0;
+  // The branch that host functions share if no branch ends with a node that they depend on.
   std::uint32_t host_branch_ = none;
 };
 
@@ -136,7 +142,7 @@ std::uint32_t branch_assigner::branch_that_ends_at(std::uint32_t node) const {
   return none;
 }
 
-// Assigns all nodes that cannot block; they come first.
+// Assigns all nodes that cannot block. They precede the nodes that may block in each branch.
 void branch_assigner::assign_unblocked_nodes() {
   for (std::uint32_t i = 0; i < flat_.outer_node_count(); ++i) {
     const std::uint32_t node = order_.empty() ? i : order_[i];
@@ -145,7 +151,8 @@ void branch_assigner::assign_unblocked_nodes() {
   }
 }
 
-// Selects a branch for a node that cannot block, if the engine chooses the order of nodes.
+// Returns the branch of a node that cannot block. Used only if the engine chooses the order of
+// nodes.
 std::uint32_t branch_assigner::branch_for_unblocked(std::uint32_t node) {
   if (branches_[0].last == none) return 0;
   if (const std::uint32_t branch = branch_that_ends_at(node); branch != none) return branch;
@@ -153,15 +160,16 @@ std::uint32_t branch_assigner::branch_for_unblocked(std::uint32_t node) {
   return shared_branch_ = (shared_branch_ + 1) % max_branches;
 }
 
-// Assigns each node to the branch where it can start first. A dependency in another branch is
-// available handoff_ns later.
+// Assigns each node that cannot block to the branch in which it can start first. The result of a
+// dependency in another branch is available handoff_ns after the dependency ends.
 void branch_assigner::distribute_unblocked_nodes() {
   std::vector<std::uint64_t> branch_free(options_.workers, handoff_ns);
   branch_free[0] = 0;
   std::vector<std::uint64_t> ends(flat_.outer_node_count());
   for (std::uint32_t node = 0; node < flat_.outer_node_count(); ++node) {
     if (flat_.nodes()[node].may_block) continue;
-    // The end of the last dependency, and the end of the last one in another branch.
+    // The end of the dependency that ends last, and of the last dependency outside of that
+    // dependency's branch.
     std::uint64_t last_end = 0;
     std::uint64_t other_branch_end = 0;
     std::uint32_t last_branch = 0;
@@ -188,13 +196,14 @@ void branch_assigner::distribute_unblocked_nodes() {
       }
     }
     if (best_branch >= branches_.size())
-      best_branch = new_branch();  // branches without nodes are equivalent
+      best_branch = new_branch();  // all empty branches are equivalent, so the next one is used
     branch_free[best_branch] = ends[node] = best_start + flat_.nodes()[node].cost;
     append(node, best_branch);
   }
 }
 
-// Continues a branch that ends with a dependency of the node, or selects another branch.
+// Returns the branch of a node that may block: a branch that ends with a dependency of the node if
+// there is one, else a shared or new branch.
 std::uint32_t branch_assigner::branch_for_blockable(std::uint32_t node) {
   const flat_node& node_info = flat_.nodes()[node];
   if (branches_[0].last == none) return 0;

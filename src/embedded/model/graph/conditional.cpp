@@ -167,8 +167,8 @@ plan_conditional make_plan_conditional(const conditional_params& params) {
   return created;
 }
 
-// An if or switch reads the condition once, so that only one body runs even if the body changes it.
-// A while reads it before each iteration.
+// An `if` or `switch` node reads the condition once, so that only one body runs even if that body
+// changes the condition. A `while` node reads the condition before each iteration.
 void conditional_work::run() const noexcept {
   const plan_conditional& node = plan->conditionals[number];
   const kernel::condition_value* const condition = node.value.get();

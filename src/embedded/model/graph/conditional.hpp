@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/conditional.hpp - conditional nodes: conditions, bodies, and their part of a plan.
+// model/graph/conditional.hpp - conditional nodes: their conditions, their bodies, and the
+// operations of a launch plan that run them.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +18,33 @@ class context;
 class graph;
 class launch_plan;
 
-// The object of a conditional handle. Objects are reused (handle_table.hpp). Guarded by the lock of
-// the graphs.
+// A condition: the value that a conditional node reads, named by a CUgraphConditionalHandle.
+// Objects are reused (handle_table.hpp). Guarded by the lock of the graphs.
 struct condition {
+  // The graph for which the handle was created.
   graph* owner = nullptr;
-  graph_node* used_by = nullptr;  // at most one node
+  graph_node* used_by = nullptr;  // the conditional node that reads it; null until there is one
+  // The context that the program gave when it created the handle. A node must have this context.
   const context* owner_context = nullptr;
+  // The value at the start of each launch, used only if assign_default is true.
   std::uint32_t default_launch_value = 0;
-  bool assign_default = false;  // if false, it keeps its value from the previous launch
-  // Shared, because kernels of executables may set it after the graph is destroyed.
+  // True if each launch first sets the value to default_launch_value. If false, a launch starts
+  // with the value that the previous launch left.
+  bool assign_default = false;
+  // Shared, because kernels of an executable may set the value after the graph is destroyed.
   std::shared_ptr<kernel::condition_value> value;
 
   [[nodiscard]] abi::CUgraphConditionalHandle handle() const noexcept;
+  // Returns the condition with this handle, or null if the handle is invalid.
   [[nodiscard]] static condition* find(abi::CUgraphConditionalHandle handle) noexcept;
 };
 
-// Makes a condition for a node of the graph, of a subgraph, or of an enclosing graph. It is
-// destroyed with the graph. `flags`: CU_GRAPH_COND_ASSIGN_DEFAULT or 0. Throws std::bad_alloc.
+// Makes a condition that a node of the graph, of a subgraph, or of an enclosing graph may use. The
+// condition is destroyed with the graph. `flags`: CU_GRAPH_COND_ASSIGN_DEFAULT or 0. Throws
+// std::bad_alloc.
 condition& make_condition(graph& owner, const context& owner_context,
                           std::uint32_t default_launch_value, unsigned flags);
+// Destroys all conditions of a graph. Their handles become invalid.
 void destroy_conditions(graph& owner) noexcept;
 
 // Returns true if a node of this type may have `count` bodies.
@@ -47,19 +56,21 @@ graph_node& add_conditional(graph& owner, condition& controlling_condition,
                             abi::CUgraphConditionalNodeType type, unsigned bodies,
                             std::span<graph_node* const> predecessors);
 
-// Called when the node is destroyed; another node may then use its condition.
+// Called when a conditional node is destroyed. Another node may then use its condition.
 void release_condition(const conditional_params& params) noexcept;
 
 // Returns true if the graph or a child graph has conditional nodes.
 [[nodiscard]] bool has_conditional_nodes(const graph& source_graph) noexcept;
 
-// Returns true if a condition has no node, in which case the graph cannot be instantiated.
+// Returns true if the graph or a subgraph has a condition that no node uses. Such a graph cannot be
+// instantiated.
 [[nodiscard]] bool has_unused_condition(const graph& source_graph) noexcept;
-// Returns a node in a body that bodies may not contain, or null.
+// Returns a node of a body whose kind is not allowed in bodies, or null.
 [[nodiscard]] graph_node* find_unsupported_node(const graph& source_graph) noexcept;
 
-// A conditional node of a plan. A body is a range of the plan's operations, after those of all
-// steps. They run one after the other, because a body contains no node that may block.
+// A conditional node of a launch plan. Each body is a range of launch_plan::operations, after the
+// operations of all steps (the units in which the engine runs a plan, see launch_plan.hpp). The
+// operations of a body run one after the other, because a body contains no node that may block.
 struct plan_conditional {
   struct body {
     std::uint32_t first_operation = 0;
@@ -73,21 +84,22 @@ struct plan_conditional {
   std::vector<body> bodies;
 };
 
-// Sets the condition of the node, unless the condition no longer exists.
+// Makes the node read the condition of this handle. Does nothing if the condition no longer exists.
 void set_condition(plan_conditional& node, abi::CUgraphConditionalHandle handle) noexcept;
 
-// Returns the plan's node for these parameters, before its bodies are compiled.
+// Returns the conditional node of a plan for these parameters. Its bodies are still empty ranges.
 [[nodiscard]] plan_conditional make_plan_conditional(const conditional_params& params);
 
-// Runs the bodies that the condition selects, as one operation of a plan.
+// The operation of a conditional node in a plan: runs the bodies that the condition selects.
 struct conditional_work {
   launch_plan* plan;
+  // The index of the node in launch_plan::conditionals.
   std::uint32_t number;
 
   void run() const noexcept;
 };
 
-// Sets the conditions to their launch defaults, before all other work of a launch.
+// The first operation of a launch: sets each condition with `assign_default` to its default value.
 struct assign_conditions {
   launch_plan* plan;
 

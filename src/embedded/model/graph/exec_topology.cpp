@@ -19,7 +19,7 @@ exec_topology::exec_topology(const graph& source_graph,
     exec_node created;
     created.origin = node->handle();
     created.location = locations[node->mark];
-    node->mark = i;  // the location was read; the mark now holds the number
+    node->mark = i;  // the location was read; from here on, the mark is the node's index in nodes_
     edges += node->dependencies.size();
     created.kind = static_cast<std::uint8_t>(node->params.index());
     created.operands = operands_of(node->params);
@@ -58,7 +58,8 @@ const exec_node* exec_topology::find(CUgraphNode origin) {
 const exec_node* exec_topology::find_with_bodies(CUgraphNode origin) {
   if (const exec_node* found = find(origin)) return found;
   for (exec_topology& part : children_) {
-    if (!part.nodes_.empty()) continue;  // a child graph
+    // the topology of a child graph; only those of conditional nodes have no nodes
+    if (!part.nodes_.empty()) continue;
     for (exec_topology& body : part.children_) {
       if (const exec_node* found = body.find_with_bodies(origin)) return found;
     }
@@ -66,7 +67,8 @@ const exec_node* exec_topology::find_with_bodies(CUgraphNode origin) {
   return nullptr;
 }
 
-// Pairs the nodes of this topology, without those of children, from the last nodes backwards.
+// Pairs the nodes of this topology, without those of children. Starts at the nodes without
+// dependents and follows dependencies.
 exec_topology::difference exec_topology::match_nodes(const graph& replacement_graph,
                                                      pairs& out) const {
   constexpr CUgraphExecUpdateResult topology = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
@@ -107,7 +109,8 @@ exec_topology::difference exec_topology::match_nodes(const graph& replacement_gr
         return found;
     }
   }
-  // Nodes on a cycle of the other graph lead to no last node.
+  // Nodes on a cycle of the replacement graph are missing: no node without dependents leads to
+  // them.
   if (out.size() != nodes_.size()) return {topology, nullptr};
   return {};
 }

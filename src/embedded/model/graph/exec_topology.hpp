@@ -19,13 +19,18 @@ struct graph_node;
 
 // A node of an executable.
 struct exec_node {
-  // The node of the instantiated graph, which may no longer exist.
+  // The handle of the node in the instantiated graph. That node may no longer exist.
   abi::CUgraphNode origin = nullptr;
+  // The place of the node's work in the launch plan.
   plan_location location;
+  // The range of exec_topology::dependencies_ with the indices of the nodes that this node depends
+  // on.
   std::uint32_t first_dependency = 0;
   std::uint32_t dependencies = 0;
-  std::uint32_t child = 0;  // index into the topology's children, for a child graph or bodies
-  std::uint8_t kind = 0;    // the index in node_params
+  // child graph and conditional nodes only: the index in exec_topology::children_
+  std::uint32_t child = 0;
+  std::uint8_t kind = 0;  // the index of the node's type in the variant node_params
+  // The properties of the node's memory that a change of the node must keep.
   node_operands operands;
 };
 
@@ -34,34 +39,42 @@ class exec_topology {
  public:
   exec_topology() = default;
 
-  // Describes a compiled graph, whose node marks are indices of `locations`. Throws std::bad_alloc.
+  // Describes a graph that compile() (launch_plan.hpp) has just compiled. compile() has made
+  // `locations` and set graph_node::mark of each node to its index there. Overwrites the marks.
+  // Throws std::bad_alloc.
   exec_topology(const graph& source_graph, const std::vector<plan_location>& locations);
 
   // Returns the node made from a node of the instantiated graph, or null. Throws std::bad_alloc.
   [[nodiscard]] const exec_node* find(abi::CUgraphNode origin);
 
-  // Like find(), but also searches bodies of conditional nodes, recursively. The children of such a
-  // node are not children of this topology.
+  // Like find(), but also searches the bodies of conditional nodes, recursively. Child graphs are
+  // not searched.
   [[nodiscard]] const exec_node* find_with_bodies(abi::CUgraphNode origin);
 
   [[nodiscard]] const exec_topology& child_of(const exec_node& node) const noexcept {
     return children_[node.child];
   }
 
-  // Pairs its nodes, and those of its children, with the nodes of another graph. Starts at the last
-  // nodes and follows dependencies in the order in which they were added. If topology or node types
-  // differ, returns the reason, and the node at fault if there is one. Throws std::bad_alloc.
+  // Nodes of this executable, each with the node of another graph that replaces it.
   using pairs = std::vector<std::pair<const exec_node*, const graph_node*>>;
+  // The first difference that a comparison found; CU_GRAPH_EXEC_UPDATE_SUCCESS if there is none.
   struct difference {
     abi::CUgraphExecUpdateResult result = abi::CU_GRAPH_EXEC_UPDATE_SUCCESS;
     abi::CUgraphNode error_node = nullptr;
   };
+  // Pairs the nodes of this topology and of its children with the nodes of another graph, and
+  // appends the pairs to `out`. Child graph nodes themselves are not appended. Starts at the nodes
+  // without dependents and follows dependencies in the order in which the edges were added. If
+  // topology or node types differ, returns the reason, and the node at fault if there is one.
+  // Throws std::bad_alloc.
   [[nodiscard]] difference match(const graph& replacement_graph, pairs& out) const;
 
-  // For topologies without children. If another graph was built in an equal way, nodes with equal
-  // numbers correspond. is_same_node() compares the kind and the dependencies of one such pair.
+  // Returns the nodes in the order of their creation, without those of children.
   [[nodiscard]] std::span<const exec_node> nodes() const noexcept { return nodes_; }
   [[nodiscard]] bool has_children() const noexcept { return !children_.empty(); }
+  // Returns true if the node with this index has the same kind and dependencies as the node with
+  // this index in another graph. Two graphs built by equal calls agree in all indices, so this test
+  // replaces match(). Must not be called for a topology with children.
   [[nodiscard]] bool is_same_node(const graph& replacement_graph,
                                   std::size_t number) const noexcept;
 
@@ -70,10 +83,11 @@ class exec_topology {
                                           pairs& out) const;
   [[nodiscard]] difference match_nodes(const graph& replacement_graph, pairs& out) const;
 
-  std::vector<exec_node> nodes_;  // in the order of their creation
+  std::vector<exec_node> nodes_;  // of this graph, in the order of their creation
   std::vector<std::uint32_t> dependencies_;
   std::vector<std::uint32_t> last_nodes_;  // nodes without dependents
-  // The child of a conditional node has its bodies as children.
+  // One topology for each child graph node and each conditional node. The topology of a conditional
+  // node has no nodes; its children are the bodies.
   std::vector<exec_topology> children_;
   std::unordered_map<abi::CUgraphNode, std::uint32_t> by_origin_;  // filled by the first find()
 };

@@ -10,7 +10,7 @@ namespace weir::embedded::model {
 
 using namespace abi;
 
-// Copies the plan if launches in flight use it.
+// Replaces the plan by a copy if launches in flight use it, so that the plan can be changed.
 void graph_exec::detach_plan() {
   if (plan_->users.load(std::memory_order_acquire) == 1) return;
   plan_ = plan_reference{new launch_plan{*plan_.get()}};
@@ -22,7 +22,8 @@ std::span<engine::operation> graph_exec::operations_of(const exec_node& node) no
                                               node.location.operations);
 }
 
-// Returns true if the node may get these parameters, even if it is disabled.
+// Returns true if the node may get these parameters. Also works for a disabled node, whose
+// operation is in disabled_.
 bool graph_exec::may_become(const exec_node& node, const node_params& params,
                             launch_plan& scratch) {
   if (node.kind != params.index()) return false;
@@ -32,8 +33,8 @@ bool graph_exec::may_become(const exec_node& node, const node_params& params,
   return model::may_become(operations_of(node), node.operands, params, scratch);
 }
 
-// On an H200, a captured memset can be moved to memory of another graph only by a call for that
-// node, not by updating the whole graph.
+// Returns true if the parameters would move a captured memset to other memory that graphs own. On
+// an H200 only a call for that node may do this; cuGraphExecUpdate() may not.
 bool graph_exec::moves_graph_memory(const exec_node& node, const node_params& params) {
   const auto* const set = std::get_if<memset_params>(&params);
   if (set == nullptr || !set->captured) return false;
@@ -52,7 +53,8 @@ const kernel_work* graph_exec::kernel_of(const exec_node& node) noexcept {
                                                       : operations_of(node).front());
 }
 
-// Returns true if kernel attributes differ that a whole-graph update may not change.
+// Returns true if the parameters change an attribute of a kernel node that cuGraphExecUpdate() may
+// not change: the cooperative launch, or a priority that the executable uses.
 bool graph_exec::has_other_attributes(const exec_node& node, const node_params& params) {
   const auto* const replacement = std::get_if<kernel_params>(&params);
   const kernel_work* const current = kernel_of(node);
@@ -62,7 +64,8 @@ bool graph_exec::has_other_attributes(const exec_node& node, const node_params& 
          (uses_priority && current->priority() != replacement->desc->priority());
 }
 
-// Gives the node new parameters, after may_become(), in a plan that no launch uses.
+// Gives the node new parameters. The caller has called may_become() for the node and then
+// detach_plan().
 void graph_exec::change_node(const exec_node& node, const node_params& params,
                              launch_plan& scratch) {
   plan_step& step = plan_->steps[node.location.step];
@@ -86,7 +89,7 @@ CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
   launch_plan scratch;
   if (node == nullptr || !may_become(*node, params, scratch)) return CUDA_ERROR_INVALID_VALUE;
   if (const auto* const kernel = std::get_if<kernel_params>(&params)) {
-    // The call names no attributes, so they are kept.
+    // The parameters contain no launch attributes, so the node keeps its current ones.
     const kernel_work& current = *kernel_of(*node);
     const launch_shape shape = shape_with_attributes(*kernel->desc, current);
     if (const CUresult error = check_kernel_node_shape(*kernel->desc, shape)) return error;
@@ -101,8 +104,9 @@ CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
   return CUDA_SUCCESS;
 }
 
-// Returns false if the graph was not built in an equal way, or has a change that is not allowed.
-// The caller then compares in detail.
+// Pairs nodes with equal indices, which is fast and suffices if both graphs were built by equal
+// calls. Returns false if the graphs differ or if a change is not allowed. pair_nodes() then
+// compares the graphs in detail to find the reason.
 bool graph_exec::match_by_index(const exec_topology& topology, const graph& replacement_graph,
                                 exec_topology::pairs& out, launch_plan& scratch) {
   const std::vector<graph_node*>& nodes = replacement_graph.nodes();
@@ -122,7 +126,8 @@ bool graph_exec::match_by_index(const exec_topology& topology, const graph& repl
   return true;
 }
 
-// Pairs all nodes with those of the other graph. Returns the first change that is not allowed.
+// Pairs all nodes with those of the replacement graph. Returns the first change that is not
+// allowed.
 exec_topology::difference graph_exec::pair_nodes(const exec_topology& topology,
                                                  const graph& replacement_graph,
                                                  exec_topology::pairs& out, launch_plan& scratch) {
@@ -147,7 +152,9 @@ exec_topology::difference graph_exec::pair_nodes(const exec_topology& topology,
   return {};
 }
 
-// Changes all nodes or none. With `source_graph`, also takes over its user objects and memory.
+// Gives all nodes of `topology` the parameters of the nodes of `replacement_graph`, or changes
+// none. If `source_graph` is not null, the user objects of that graph and the memory of
+// `replacement_graph` replace those of the plan.
 exec_topology::difference graph_exec::change_nodes(const exec_topology& topology,
                                                    const graph& replacement_graph,
                                                    const graph* source_graph) {
@@ -180,11 +187,11 @@ CUresult graph_exec::set_child(CUgraphNode origin, const graph& child) {
   const exec_node* node = topology_.find(origin);
   if (node == nullptr || node->kind != node_params{child_params{}}.index())
     return CUDA_ERROR_INVALID_VALUE;
-  // Memory nodes cannot be copied.
+  // Nodes that allocate or free memory cannot be copied into an executable.
   if (child.has_memory_nodes()) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   user_object_references retained;
   child.share_retained_objects(retained);
-  // Allocated here, so that nothing after the change can fail.
+  // Allocates the map entry before the change, so that nothing after the change can fail.
   plan_->retained_by_children.try_emplace(node->child);
   const exec_topology::difference found = change_nodes(topology_.child_of(*node), child, nullptr);
   if (found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;

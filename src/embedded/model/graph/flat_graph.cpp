@@ -14,15 +14,15 @@ using namespace abi;
 
 namespace {
 
-// Returns true if the node may wait for something outside of the graph.
+// Returns true if the node itself waits for a value or an event.
 bool may_wait(const graph_node& node) {
   if (const auto* values = std::get_if<value_params>(&node.params))
     return std::ranges::any_of(values->operations, is_wait);
   return std::holds_alternative<wait_params>(node.params);
 }
 
-// Estimates the node's run time: memory moves at about 16 bytes per nanosecond. Bodies count as
-// constant.
+// Estimates the node's run time: memory moves at about 16 bytes per nanosecond. A conditional node
+// counts as a constant, whatever its bodies contain.
 std::uint64_t cost_of(const node_params& params) {
   constexpr std::uint64_t overhead = 4;
   if (const auto* set = std::get_if<memset_params>(&params)) {
@@ -50,7 +50,7 @@ flat_graph::flat_graph(const std::vector<graph_node*>& order) {
   propagate_may_block();
 }
 
-// Adds a node, or null for one without work, and returns its number.
+// Adds a node and returns its index in the list. Null adds a node without work.
 std::uint32_t flat_graph::add(const graph_node* node) {
   flat_node added{node, static_cast<std::uint32_t>(dependencies_.size())};
   if (node != nullptr) {
@@ -68,8 +68,8 @@ void flat_graph::depend_on(std::uint32_t dependency) {
   ++nodes_.back().dependencies;
 }
 
-// Appends nodes and, in place of child graphs, their nodes. Nodes without dependencies depend on
-// `predecessor`, unless it is `none`.
+// Appends the nodes of one graph, and the nodes of its child graphs in place of the child graph
+// nodes. Nodes without dependencies depend on `predecessor`, unless that is `none`.
 void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t predecessor) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     prefetch_node(order, i);
@@ -92,7 +92,8 @@ void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t pre
   }
 }
 
-// Bodies may add conditional nodes to the list.
+// Appends the bodies of all conditional nodes. A body may itself contain conditional nodes, so
+// conditionals_ grows during the loop.
 void flat_graph::append_bodies() {
   for (std::size_t next = 0; next < conditionals_.size();
        ++next) {  // NOLINT(modernize-loop-convert): it grows
@@ -107,7 +108,7 @@ void flat_graph::append_bodies() {
   }
 }
 
-// A node that depends on a blocking node may block as well.
+// Sets may_block and waits of each node that depends on a node with that flag.
 void flat_graph::propagate_may_block() noexcept {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     flat_node& node = nodes_[i];

@@ -11,35 +11,40 @@
 
 namespace weir::embedded::model {
 
-// A node of the list. A child graph becomes two nodes without work, before and after its nodes.
+// A node of the list. A child graph node becomes two nodes without work, one before and one after
+// the nodes of the child graph.
 struct flat_node {
-  const graph_node* node;  // null if it has no work
+  const graph_node* node;  // null for the begin or end of a child graph, which has no work
+  // The range of flat_graph::dependencies_ with the indices of the nodes that this node depends on.
   std::uint32_t first_dependency;
   std::uint32_t dependencies = 0;
-  bool may_block = false;  // may wait for something outside of the graph, or depends on such a node
+  // is a host function, waits for a value or an event, or depends on such a node
+  bool may_block = false;
   bool waits = false;      // waits for a value or an event, or depends on such a node
   bool host = false;       // is a host function
-  std::uint64_t cost = 0;  // estimate in nanoseconds
+  std::uint64_t cost = 0;  // estimated run time in nanoseconds
 };
 
+// A graph as one list of nodes. Child graphs are inlined. The bodies of conditional nodes follow
+// after all other nodes.
 class flat_graph {
  public:
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-  // Flattens a graph without cycles, whose nodes are given in topological order. Afterwards the
-  // nodes' marks are their numbers in the list; for a child graph, the number of its end. Throws
-  // std::bad_alloc.
+  // Flattens a graph without cycles, whose nodes are given in topological order. Stores the index
+  // of each node in the list as graph_node::mark; for a child graph node, the index of its end.
+  // Throws std::bad_alloc.
   explicit flat_graph(const std::vector<graph_node*>& order);
 
-  // A body of a conditional node: a part of the list that no other node depends on.
+  // A body of a conditional node: a range of the list that no node outside of the range depends on.
   struct body {
-    std::uint32_t conditional;  // the node's number
-    std::uint32_t index;        // index among the node's bodies
+    std::uint32_t conditional;  // the index of the conditional node in the list
+    std::uint32_t index;        // the index of the body among the bodies of its node
     std::uint32_t first;
     std::uint32_t size;
   };
 
-  // Each body comes after the body that contains its node.
+  // Returns all bodies. A nested body comes after the body that contains its conditional node.
   [[nodiscard]] const std::vector<body>& bodies() const noexcept { return bodies_; }
 
   // Returns the number of nodes outside of bodies; these nodes come first.

@@ -19,6 +19,8 @@ CUgraph graph::handle() const noexcept {
 
 graph& graph::make() {
   graph* created = this_process().graphs.acquire();
+  created->number_ = ++this_process().graphs_made;
+  created->nodes_made_ = 0;
   created->node_destroyed_ = false;
   created->capturing_ = false;
   created->captures_inside_ = 0;
@@ -138,6 +140,7 @@ graph_node& graph::add(node_params params, std::span<graph_node* const> dependen
     throw;
   }
   added->owner = this;
+  added->number = nodes_made_++;
   added->params = std::move(params);
   added->cloned_from = nullptr;
   for (graph_node* dependency : dependencies) dependency->dependents.push_back(added);
@@ -214,7 +217,8 @@ void graph::set_edge_data(const graph_node& dependency, graph_node& dependent,
 }
 
 bool graph::connected(const graph_node& dependency, const graph_node& dependent) noexcept {
-  // Searches the shorter list; usually a node has many edges on one side at most.
+  // Searches the shorter of the two lists, because a node with many dependents usually has few
+  // dependencies, and vice versa.
   if (dependency.dependents.size() < dependent.dependencies.size())
     return std::ranges::find(dependency.dependents, &dependent) != dependency.dependents.end();
   return std::ranges::find(dependent.dependencies, &dependency) != dependent.dependencies.end();
@@ -227,7 +231,8 @@ std::size_t graph::edge_count() const noexcept {
 }
 
 std::vector<graph_node*> graph::topological_order() const {
-  // The mark of a node counts its remaining dependencies.
+  // During this function, graph_node::mark of a node is the number of its dependencies that the
+  // second loop has not visited yet. Nodes on or after a cycle keep a mark other than 0.
   std::vector<graph_node*> order;
   order.reserve(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -265,6 +270,7 @@ graph& graph::clone() const {
       graph_node& original = *nodes_[i];
       original.mark = i;
       graph_node& created = copy.add(empty_params{}, {});
+      created.number = original.number;
       created.cloned_from = original.handle();
       if (const auto* child = std::get_if<child_params>(&original.params)) {
         created.set_child_graph(child->subgraph->clone());
@@ -283,6 +289,7 @@ graph& graph::clone() const {
         copy.nodes_[i]->programmatic_edges.push_back(
             {copy.nodes_[edge.dependency->mark], edge.data});
     }
+    copy.nodes_made_ = nodes_made_;
     copy.retained_objects.share(retained_objects);
   } catch (...) {
     copy.destroy();

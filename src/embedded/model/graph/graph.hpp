@@ -19,8 +19,9 @@ struct condition;
 
 enum class subgraph_kind : std::uint8_t { child, body };
 
-// A graph that the program builds explicitly or by capture. It may have cycles; only an executable
-// must not. Objects are reused (handle_table.hpp): make() begins a lifetime, destroy() ends it.
+// A graph that the program builds explicitly or by capture. A graph may have cycles, but such a
+// graph cannot be instantiated. Objects are reused (handle_table.hpp): make() begins a lifetime,
+// destroy() ends it.
 //
 // Thread safety: none; the caller holds the lock of the graphs (process::graphs_mutex).
 class graph {
@@ -31,11 +32,12 @@ class graph {
   // Destroys the graph and its nodes, and releases its user objects.
   void destroy() noexcept;
 
-  // Like destroy(), but keeps the graph, without nodes.
+  // Destroys all nodes and releases the user objects. The graph itself and its conditions stay.
   void clear() noexcept;
 
-  // Returns a graph with copies of all nodes, edges and child graphs. The copies refer to the
-  // original nodes. Not for is_noncopyable() graphs. Throws std::bad_alloc.
+  // Returns a graph with copies of all nodes, edges and child graphs. Each copy has the handle of
+  // its original in graph_node::cloned_from. Must not be called for a graph that is_noncopyable().
+  // Throws std::bad_alloc.
   [[nodiscard]] graph& clone() const;
 
   // Adds a node after `dependencies`, which are distinct nodes of this graph. Throws std::bad_alloc
@@ -45,20 +47,25 @@ class graph {
   // Removes a node and its edges.
   void remove(graph_node& node) noexcept;
 
-  // Throws std::bad_alloc without adding anything.
+  // Adds an edge between two nodes of a graph that are not connected yet. Throws std::bad_alloc
+  // without adding anything.
   static void connect(graph_node& dependency, graph_node& dependent,
                       const abi::CUgraphEdgeData& data = {});
+  // Removes the edge between two connected nodes.
   static void disconnect(graph_node& dependency, graph_node& dependent) noexcept;
   [[nodiscard]] static bool connected(const graph_node& dependency,
                                       const graph_node& dependent) noexcept;
 
-  // The data of edges; all zero for ordinary edges. A programmatic edge between two kernels lets
-  // the second begin before the first has ended; here it begins afterwards. set_edge_data() may be
-  // called after connecting the nodes. Throws std::bad_alloc without changing the edge.
+  // Returns true if an edge between these nodes may have this data: all zero for an ordinary edge,
+  // or the data of a programmatic edge between two kernel nodes. On a GPU, a programmatic edge lets
+  // the second kernel begin before the first has ended. Here the second kernel begins afterwards.
   [[nodiscard]] static bool allows_edge(const graph_node& dependency, const graph_node& dependent,
                                         const abi::CUgraphEdgeData& data);
+  // Returns the data of an edge; all zero for an ordinary edge.
   [[nodiscard]] static abi::CUgraphEdgeData edge_data_of(const graph_node& dependency,
                                                          const graph_node& dependent) noexcept;
+  // Sets the data of an edge that has had none so far, before or after the nodes are connected.
+  // Throws std::bad_alloc without changing the edge.
   static void set_edge_data(const graph_node& dependency, graph_node& dependent,
                             const abi::CUgraphEdgeData& data);
 
@@ -71,7 +78,8 @@ class graph {
 
   // Returns a node on or after a cycle in this graph or a subgraph, or null.
   [[nodiscard]] graph_node* find_cycle() const;
-  // `order` is the current topological_order()
+  // Like find_cycle(), for a caller that has just called topological_order() and passes its result.
+  // The nodes must still have the marks that topological_order() set.
   [[nodiscard]] graph_node* find_cycle(const std::vector<graph_node*>& order) const;
 
   // Returns the nodes in the order of their creation.
@@ -80,29 +88,36 @@ class graph {
 
   [[nodiscard]] abi::CUgraph handle() const noexcept;
 
-  // Subgraphs belong to a node of another graph, and are destroyed with it: a child graph, or a
-  // body of a conditional node.
+  // Returns its number in the order in which the process made its graphs; the first is 1.
+  [[nodiscard]] std::size_t number() const noexcept { return number_; }
+
+  // Returns true if this graph belongs to a node of another graph: it is the child graph of a child
+  // graph node, or a body of a conditional node. It is destroyed with that node.
   [[nodiscard]] bool is_subgraph() const noexcept { return parent_ != nullptr; }
   [[nodiscard]] bool is_body() const noexcept { return kind_ == subgraph_kind::body; }
   void become_subgraph_of(graph& parent, subgraph_kind kind) noexcept;
 
-  // on_node_destroyed() is called when the owning node is destroyed. It destroys the graph at once,
-  // or when the last capture into it or its subgraphs ends. Until then orphaned_root() returns the
-  // graph that lost its node, this one or an enclosing one; otherwise null.
+  // Called when the node that owns this graph is destroyed. Destroys the graph at once, unless a
+  // capture adds nodes to it or a subgraph. In that case it only leaves its parent, and the end of
+  // the last such capture destroys it (capture.cpp).
   void on_node_destroyed() noexcept;
+  // Returns the outermost graph that contains this one, if that graph is only kept for a capture
+  // after on_node_destroyed(). Returns null otherwise.
   [[nodiscard]] graph* orphaned_root() noexcept;
 
-  // The subgraphs of its nodes form a list: the first one, and the one after this graph.
+  // The subgraphs of a graph's nodes form a list. first_subgraph() returns the first entry of this
+  // graph's list. next_subgraph() returns the entry after this graph in its parent's list.
   [[nodiscard]] const graph* first_subgraph() const noexcept { return first_subgraph_; }
   [[nodiscard]] const graph* next_subgraph() const noexcept { return next_subgraph_; }
 
-  // Returns the outermost graph that contains it; itself if it is not a subgraph.
+  // Returns the outermost graph that contains this graph; this graph if it is not a subgraph.
   [[nodiscard]] const graph& root() const noexcept;
-  // Returns true if it is `outer_graph` or a subgraph of it, at any depth.
+  // Returns true if this graph is `outer_graph` or a subgraph of it, at any depth.
   [[nodiscard]] bool is_within(const graph& outer_graph) const noexcept;
 
-  // Returns true if it or a subgraph has nodes that cannot be copied. Such a graph cannot be cloned
-  // and can have one executable at a time.
+  // Returns true if this graph or a subgraph has nodes that cannot be copied: conditional nodes, or
+  // nodes that allocate or free memory. Such a graph cannot be cloned, and can have only one
+  // executable at a time.
   [[nodiscard]] bool is_noncopyable() const noexcept;
 
   // Returns true while a capture adds nodes to this graph. The program must not destroy the graph
@@ -110,42 +125,53 @@ class graph {
   [[nodiscard]] bool capturing() const noexcept { return capturing_; }
   // Returns true while a capture adds nodes to this graph or a subgraph.
   [[nodiscard]] bool has_capture_inside() const noexcept { return captures_inside_ != 0; }
+  // Called when a capture begins to add nodes to this graph.
   void begin_capture() noexcept;
+  // Called when the capture that adds nodes to this graph ends.
   void end_capture() noexcept;
 
-  // Returns true if this graph or a child graph has nodes that allocate or free memory. The graph
-  // is then is_noncopyable(), and its nodes and edges cannot be removed.
+  // Returns true if this graph or a subgraph has nodes that allocate or free memory. The graph is
+  // then is_noncopyable(), and its nodes and edges cannot be removed.
   [[nodiscard]] bool has_memory_nodes() const noexcept { return has_memory_nodes_; }
+  // Called when this graph gets such a node. Also marks the graphs that contain this graph.
   void set_has_memory_nodes() noexcept;
 
-  // For is_noncopyable() graphs: returns the claim that its executable holds while it exists.
-  // `own_claim`: the claim that the caller holds. Returns null while another executable holds the
-  // claim. Throws std::bad_alloc.
+  // Reserves a graph that is_noncopyable() for one executable. The executable keeps the returned
+  // object, the claim, for its lifetime. `own_claim`: the claim that the calling executable already
+  // holds, or null. Returns null while another executable holds the graph's claim. Throws
+  // std::bad_alloc.
   [[nodiscard]] std::shared_ptr<void> claim_executable(
       const std::shared_ptr<void>& own_claim = nullptr) const;
 
+  // The references to user objects that this graph holds (cuGraphRetainUserObject).
   user_object_references retained_objects;
-  // Includes the objects of subgraphs. Throws std::bad_alloc.
+  // Adds the user objects of this graph and its subgraphs to `receiver`. Throws std::bad_alloc.
   void share_retained_objects(user_object_references& receiver) const;
 
-  // The conditions that belong to it, used or not; they are destroyed with it.
+  // The conditions that were made for this graph, used by a node or not. They are destroyed with
+  // the graph.
   std::vector<condition*> conditions;
 
  private:
   void leave_parent() noexcept;
 
   node_list nodes_;
+  std::size_t number_ = 0;
+  std::size_t nodes_made_ = 0;  // including removed ones
   graph* parent_ = nullptr;
   graph* first_subgraph_ = nullptr;
   graph* next_subgraph_ = nullptr;
   graph* previous_subgraph_ = nullptr;
   subgraph_kind kind_ = subgraph_kind::child;
+  // True after on_node_destroyed() kept the graph for a capture.
   bool node_destroyed_ = false;
   bool capturing_ = false;
+  // The number of captures that add nodes to this graph or a subgraph.
   std::uint32_t captures_inside_ = 0;
   bool has_memory_nodes_ = false;
+  // The claim that claim_executable() returned; expired once no executable holds it.
   mutable std::weak_ptr<void> executable_;
-  // Made at the first counterpart().
+  // Maps original nodes to this clone's copies. Filled by the first call of counterpart().
   std::unordered_map<abi::CUgraphNode, abi::CUgraphNode> counterparts_;
 };
 

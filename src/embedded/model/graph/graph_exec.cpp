@@ -23,11 +23,12 @@ using engine::point;
 
 namespace {
 
-// Sequences of this length count as long work, so that other operations need not wait for them.
+// From this number of operations on, a sequence counts as long work. Operations of other streams
+// then need not wait for the sequence.
 constexpr std::uint32_t long_sequence_length = 64;
 
-// Runs consecutive operations of a plan until one makes the device fail. The plan exists until
-// release_plan.
+// Runs consecutive operations of a plan. Stops at an operation that makes the device fail. The plan
+// stays valid, because the operation release_plan of a launch runs last.
 struct operation_sequence {
   operation* first;
   std::uint32_t count;
@@ -37,7 +38,8 @@ struct operation_sequence {
   }
 };
 
-// Like operation_sequence, with host functions; calls none after a device failure.
+// Like operation_sequence, but some operations call host functions. Calls no host function after a
+// device failure.
 struct host_function_sequence {
   operation* first;
   std::uint32_t count;
@@ -49,15 +51,16 @@ struct host_function_sequence {
   }
 };
 
-// The last operation of a launch: releases the plan.
+// The last operation of a launch: releases the launch's reference to the plan.
 struct release_plan {
   launch_plan* plan;
 
   void run() const noexcept { plan_reference::adopt(plan); }
 };
 
-// Leaks the plan of a launch that ran out of memory half way. Submitted operations refer to the
-// plan, and there is no memory for an operation that would release it.
+// Leaks the plan of a launch that ran out of memory half way. Operations that were already
+// submitted refer to the plan, and there is no memory for an operation that would release the plan.
+// A list keeps leaked plans reachable, so that leak checkers do not report them.
 class partial_launch_guard {
  public:
   explicit partial_launch_guard(launch_plan& plan) noexcept : plan_{&plan} {}
@@ -174,10 +177,13 @@ CUresult graph_exec::launch(stream& target_stream) {
   return CUDA_SUCCESS;
 }
 
-// Submits a launch after the last one; `memory` may be null.
+// Submits a launch that runs after the last launch of this executable. `memory`: the memory
+// operations of the launch; null for a graph without memory nodes.
 void graph_exec::submit(stream& target_stream, graph_memory::launch* memory) {
-  // Publishes the branches after the stream's own part, which they wait for, also if memory runs
-  // out.
+  // The destructor of this object submits the branches that have a timeline of their own: it ends
+  // their submissions, which makes their work visible. Branch 0 is submitted first, at the end of
+  // submit_many(), because the other branches wait for the start of the launch in the stream. A
+  // destructor does this, so that it also happens if memory runs out and submit_many() throws.
   const struct branch_publisher {
     std::vector<std::optional<submission>>& submissions;
     ~branch_publisher() {
@@ -191,7 +197,8 @@ void graph_exec::submit(stream& target_stream, graph_memory::launch* memory) {
   });
 }
 
-// Disabled nodes have one operation each.
+// Returns true if a launch has something to do. A disabled node has exactly one operation, so
+// nothing is left if the plan has as many operations as disabled nodes.
 bool graph_exec::has_work() const noexcept {
   if (plan_->operations.size() != disabled_.size() || !plan_->conditionals.empty()) return true;
   return std::ranges::any_of(plan_->steps, [](const plan_step& step) {
@@ -199,8 +206,9 @@ bool graph_exec::has_work() const noexcept {
   });
 }
 
-// An H200 orders launches of an executable by their work. Launches without work are ordered only by
-// their streams. The plan and its user objects exist until the stream reaches the launch.
+// Submits a launch without work. As on an H200, such a launch does not wait for earlier launches of
+// the executable, only for earlier work of its stream. It still holds a reference to the plan, so
+// the plan and its user objects exist until the stream reaches the launch.
 void graph_exec::submit_nothing(stream& target_stream) {
   plan_reference user{plan_.get()};
   static_cast<void>(target_stream.submit_many(
@@ -208,16 +216,20 @@ void graph_exec::submit_nothing(stream& target_stream) {
   static_cast<void>(user.release());
 }
 
-// Submits the steps to the stream and to the timelines of the other branches.
+// Adds the steps of branch 0 to the submission to the stream, `main`, and the steps of each other
+// branch to a submission to that branch's timeline. The end of the launch in the stream waits for
+// all branches.
 void graph_exec::submit_plan(submission& main) {
   launch_plan& plan = *plan_.get();
-  const release_plan last{plan_reference{&plan}.release()};  // a reference for release_plan
+  // The reference that is counted here is released when the operation `last` runs.
+  const release_plan last{plan_reference{&plan}.release()};
   partial_launch_guard unfinished{plan};
   if (!plan.conditionals.empty()) main.add(make_operation(assign_conditions{&plan}));
   const point start = main.end();
   for (const plan_step& step : plan.steps) {
     if (step.branch != 0 && !submissions_[step.branch - 1]) {
-      // The first step of a branch waits for the launch's start; its own waits come after it.
+      // The first step of each branch first waits for the start of the launch, then for the steps
+      // that it depends on.
       submissions_[step.branch - 1].emplace(*branch_timelines_[step.branch - 1]).add_wait(start);
     }
     submission& pending = step.branch == 0 ? main : *submissions_[step.branch - 1];

@@ -23,8 +23,8 @@ class stream;
 // An executable graph, independent of the graph that it was made from. Objects are reused
 // (handle_table.hpp): instantiate() begins a lifetime, close() ends it.
 //
-// Thread safety: all members may be called from any thread; instantiate() requires the lock of the
-// graphs.
+// Thread safety: all members may be called from any thread; the caller of instantiate() holds the
+// lock of the graphs (process::graphs_mutex).
 class graph_exec {
  public:
   // Why a graph could not be instantiated.
@@ -36,38 +36,46 @@ class graph_exec {
   // Instantiates the current state of a graph.
   //
   // Returns CUDA_ERROR_INVALID_VALUE and sets `reason` for a cycle, an unused condition, or a body
-  // with unsupported nodes. Returns CUDA_ERROR_NOT_SUPPORTED if the graph can have one executable
-  // and already has it. Throws std::bad_alloc.
+  // with unsupported nodes. Returns CUDA_ERROR_INVALID_VALUE without a reason if the context of a
+  // memset node cannot access the node's memory. Returns CUDA_ERROR_NOT_SUPPORTED if the graph
+  // is_noncopyable() and already has an executable. Throws std::bad_alloc.
   abi::CUresult instantiate(const graph& source_graph, unsigned long long flags,
                             instantiate_error& reason);
 
-  // Submits the whole graph to a stream, after earlier launches. Does not block. Returns
-  // CUDA_ERROR_INVALID_VALUE if a value operation uses memory that it may not use (operations.hpp),
-  // or an error of graph_memory::launch::begin(). Throws std::bad_alloc; part of the graph may then
-  // be submitted.
+  // Submits the whole graph to a stream. It runs after earlier launches of this executable. Does
+  // not block. Returns CUDA_ERROR_INVALID_VALUE if the executable is closed, or if a value
+  // operation uses memory that it may not use (operations.hpp). Also returns the errors of
+  // graph_memory::launch::begin(). Throws std::bad_alloc; part of the graph may then be submitted.
   abi::CUresult launch(stream& target_stream);
 
-  // Changes a node in later launches. `origin` is the node in the instantiated graph or in a body
-  // of it. Returns CUDA_ERROR_INVALID_VALUE if there is no such node of this kind, or if the change
-  // is not allowed. Requires the lock of the graphs.
+  // Gives a node other parameters for later launches. `origin` is the node in the instantiated
+  // graph or in a body of it, but not in a child graph. Returns CUDA_ERROR_INVALID_VALUE if there
+  // is no such node of the kind of `params`, or if the change is not allowed. Also returns the
+  // errors of check_kernel_node_shape(). The caller holds the lock of the graphs.
   abi::CUresult set_node(abi::CUgraphNode origin, const node_params& params);
 
-  // Like set_node(), for all nodes of a child graph. Returns CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
-  // for a different topology.
+  // Like set_node(), for all nodes of the child graph of a node; all change or none. Returns
+  // CUDA_ERROR_INVALID_VALUE if `origin` is not a child graph node of the instantiated graph.
+  // Returns CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE for a different topology, a change that is not
+  // allowed, or a `child` with memory nodes.
   abi::CUresult set_child(abi::CUgraphNode origin, const graph& child);
 
-  // Like set_node(), for all nodes and the user objects; all change or none. Returns
-  // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE and sets `reason` for a different topology or a change
-  // that is not allowed. Returns CUDA_ERROR_NOT_SUPPORTED, without a reason, if the graph has
-  // memory nodes and another executable.
+  // Changes all nodes and the user objects to those of another graph, or changes nothing. The
+  // caller holds the lock of the graphs. Returns CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE and sets
+  // `reason` for a different topology or a change that is not allowed. Returns
+  // CUDA_ERROR_NOT_SUPPORTED, without a reason, if `replacement_graph` has memory nodes and another
+  // executable.
   abi::CUresult update(const graph& replacement_graph, exec_topology::difference& reason);
 
-  // Enable or disable a memset, copy or kernel node. A disabled node does nothing, but keeps its
-  // dependencies. Return CUDA_ERROR_INVALID_VALUE for other nodes.
+  // Enables or disables a memset, copy or kernel node for later launches. A disabled node does
+  // nothing, but keeps its dependencies. Returns CUDA_ERROR_INVALID_VALUE for other nodes.
   abi::CUresult set_enabled(abi::CUgraphNode origin, bool enabled);
+  // Gets whether a memset, copy or kernel node is enabled. Returns CUDA_ERROR_INVALID_VALUE for
+  // other nodes.
   abi::CUresult get_enabled(abi::CUgraphNode origin, bool& enabled);
 
-  // Ends the lifetime; launched work still runs. The handle must already be retired.
+  // Ends the lifetime of the executable. Work of earlier launches still runs. The caller has
+  // already retired the handle (handle_table.hpp).
   void close() noexcept;
 
   // CUDA_GRAPH_INSTANTIATE_FLAG_*, as returned by cuGraphExecGetFlags.
@@ -98,20 +106,27 @@ class graph_exec {
   [[nodiscard]] std::span<engine::operation> operations_of(const exec_node& node) noexcept;
   [[nodiscard]] static bool may_be_disabled(const exec_node& node) noexcept;
 
-  std::mutex mutex_;  // orders the launches of the executable
+  std::mutex mutex_;  // orders the launches of the executable; guards the members below
   plan_reference plan_;
   exec_topology topology_;
-  // Disabled nodes, with their operations for when they are enabled.
+  // The disabled nodes, each with the operation that it gets back when it is enabled.
   std::unordered_map<const exec_node*, engine::operation> disabled_;
   unsigned long long flags_ = 0;
-  // For a graph with memory nodes: while held, it can have no other executable.
+  // The result of graph::claim_executable() if the graph is_noncopyable(), else null. While this
+  // executable holds it, the graph can have no other executable.
   std::shared_ptr<void> claim_;
+  // The point, a position in a stream's work, at which the last launch is complete. A null line if
+  // the executable was not launched yet.
   engine::point last_launch_;
-  // One per branch of the plan, except branch 0, which is the launching stream.
+  // The timeline, a sequence of operations, of each branch of the plan except branch 0, which runs
+  // in the launching stream. A branch is a sequence of nodes that runs concurrently with the others
+  // (branch_assignment.hpp). Branch i has the index i - 1.
   std::vector<engine::timeline*> branch_timelines_;
-  // Used during a launch: a submission to each branch timeline.
+  // Used during a launch: the submission to each branch timeline, by the indices of
+  // branch_timelines_. A submission adds operations that become visible when it ends.
   std::vector<std::optional<submission>> submissions_;
-  // Used during a launch: where each awaited step is complete.
+  // Used during a launch: the points in timelines at which the steps are complete that other
+  // branches wait for. Indexed by plan_step::awaited_index.
   std::vector<engine::point> step_points_;
 };
 

@@ -18,20 +18,22 @@ class kernel_work;
 struct graph_block;
 struct graph_node;
 
-// The checked parameters of each kind of node.
+// The parameters of each kind of node. They were checked when the program set them.
 
 struct empty_params {};
 
 struct memset_params {
   abi::CUDA_MEMSET_NODE_PARAMS desc;
   abi::CUcontext context;
+  // True for a node that a capture made.
   bool captured = false;
 };
 
 struct copy_params {
   abi::CUDA_MEMCPY3D desc;
   abi::CUcontext context;
-  bool fixed = false;  // executables accept no other copy for it
+  // True if the program named no context for the copy; executables then accept no change of it.
+  bool fixed = false;
 };
 
 struct value_params {
@@ -61,7 +63,8 @@ struct conditional_params {
 
 struct alloc_params {
   std::shared_ptr<graph_block> block;
-  abi::CUDA_MEM_ALLOC_NODE_PARAMS desc;  // without its access descriptors
+  // As the program gave it, but with the address; `access` replaces its access descriptors.
+  abi::CUDA_MEM_ALLOC_NODE_PARAMS desc;
   std::vector<abi::CUmemAccessDesc> access;
 };
 
@@ -70,11 +73,11 @@ struct free_params {
 };
 
 struct kernel_params {
-  std::shared_ptr<const kernel_work> desc;  // with the attributes that have an effect
-  abi::CUfunction function;  // function, kernel and context: as the program gave them
+  std::shared_ptr<const kernel_work> desc;  // the launch, with the attributes that have an effect
+  abi::CUfunction function;  // `function`, `kernel` and `context` are as the program gave them
   abi::CUkernel kernel;
   abi::CUcontext context;
-  // Attributes without an effect.
+  // Attributes that have no effect here, kept so that the program can query them.
   std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue> inert_attributes;
 
   // Copies the attributes of another kernel node.
@@ -86,8 +89,8 @@ using node_params =
                  child_params, record_params, wait_params, conditional_params, alloc_params,
                  free_params, kernel_params>;
 
-// The source and data of an edge that is not ordinary: it starts at a kernel, before the kernel has
-// ended.
+// The source and the data of a programmatic edge: on a GPU, the dependent kernel may start before
+// the kernel `dependency` has ended.
 struct programmatic_edge {
   const graph_node* dependency;
   abi::CUgraphEdgeData data;
@@ -100,12 +103,14 @@ struct graph_node {
   node_params params;
   node_list dependencies;  // in the order in which the edges were added; without duplicates
   node_list dependents;
-  // The edges to this node that are not ordinary.
+  // The programmatic edges to this node. `dependencies` contains their sources as well.
   std::vector<programmatic_edge> programmatic_edges;
   abi::CUgraphNode cloned_from = nullptr;  // the handle of the original of a cloned node
-  std::size_t mark = 0;                    // scratch for graph traversals
+  std::size_t number = 0;                  // in the order in which the graph's nodes were made
+  // Scratch: its meaning depends on the function that set it last.
+  std::size_t mark = 0;
 
-  // Makes it a child graph node that owns `child`. Destroys its previous child graph.
+  // Makes this node a child graph node that owns `child`. Destroys its previous child graph.
   void set_child_graph(graph& child) noexcept;
 
   // Returns the graphs that the node owns: a child graph, or bodies.
@@ -115,18 +120,20 @@ struct graph_node {
   [[nodiscard]] abi::CUgraphNode handle() const noexcept;
 };
 
-// Large graphs exceed the cache, and reading their nodes one by one waits for memory. A loop over a
-// list of nodes therefore prefetches a later node.
+// The distance, in nodes, of prefetching. The nodes of large graphs do not fit into the processor's
+// cache. A loop over a list of nodes therefore prefetches the node that it reads this many
+// iterations later.
 inline constexpr std::size_t prefetch_distance = 8;
 inline void prefetch_node(const graph_node* upcoming) noexcept {
   __builtin_prefetch(&upcoming->params);
-  __builtin_prefetch(&upcoming->dependencies);  // and with it the kind of the node
+  __builtin_prefetch(&upcoming->dependencies);  // the cache line that also holds the node's kind
 }
 inline void prefetch_node(const std::vector<graph_node*>& list, std::size_t index) noexcept {
   if (index + prefetch_distance < list.size()) prefetch_node(list[index + prefetch_distance]);
 }
 
-// Releases what a node owns, and returns the object for reuse.
+// Releases all that a node owns, and returns the object for reuse. Does not remove the node's edges
+// from other nodes.
 void destroy_node(graph_node& node) noexcept;
 
 }  // namespace weir::embedded::model

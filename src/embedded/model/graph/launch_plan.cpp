@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::uint32_t no_node = flat_graph::none;
 
-// The highest number of host functions in one step. Between two steps, host functions of other
-// streams can run.
+// The highest number of operations in a step with host functions. The limit exists because host
+// functions of other streams can run only between two steps.
 constexpr std::uint32_t max_host_functions_per_step = 64;
 
 class compiler {
@@ -50,11 +50,12 @@ class compiler {
   const branch_options& options_;
   const branch_assignment assignment_;
   launch_plan& plan_;
-  std::vector<plan_location>& locations_;  // of each node
+  std::vector<plan_location>& locations_;  // the location of each node in flat_
   std::vector<std::uint32_t> last_step_;   // the last step of each branch
-  // For each branch, the step that a node waits for; scratch of add_waits().
+  // For each branch, the last step of it that a node waits for. Used only by add_waits(); all
+  // `no_node` otherwise.
   std::vector<std::uint32_t> latest_;
-  std::vector<std::uint32_t> step_of_;  // the step of each operation, if there are several branches
+  std::vector<std::uint32_t> step_of_;  // the step of each operation; empty if there is one branch
 };
 
 void compiler::make_steps() {
@@ -72,15 +73,15 @@ void compiler::make_steps() {
   if (!step_of_.empty()) group_by_step();
 }
 
-// Returns the number of a step that steps of other branches wait for. Assigns the number at the
+// Returns awaited_index of a step that steps of other branches wait for. Assigns the index at the
 // first call.
 std::uint32_t compiler::awaited_index_of(plan_step& awaited) {
   if (awaited.awaited_index == plan_step::no_index) awaited.awaited_index = plan_.awaited_steps++;
   return awaited.awaited_index;
 }
 
-// Adds the waits of a step. If it depends on several steps of one branch, it only waits for the
-// last.
+// Adds the waits of the node's step for steps of other branches. If the node depends on several
+// steps of one branch, the step waits only for the last of them.
 void compiler::add_waits(std::uint32_t node, plan_step& step) {
   step.first_wait = static_cast<std::uint32_t>(plan_.waits.size());
   for (const std::uint32_t previous : flat_.dependencies_of(node)) {
@@ -97,7 +98,7 @@ void compiler::add_waits(std::uint32_t node, plan_step& step) {
   step.waits = static_cast<std::uint32_t>(plan_.waits.size()) - step.first_wait;
 }
 
-// Compiles a node to operations of its branch, after waits for other branches.
+// Compiles a node to operations at the end of its branch, preceded by the waits for other branches.
 void compiler::make_step(std::uint32_t node) {
   plan_step step;
   step.branch = assignment_.branch_of[node];
@@ -121,7 +122,8 @@ void compiler::make_step(std::uint32_t node) {
   for (std::uint32_t i = 0; i < location.operations; ++i)
     location.step = add_operation(location.first_operation + i, step, location);
   if (location.operations != 0) return;
-  // Without work and waits, it is complete at the last step of its branch.
+  // A node without work and waits needs no step: it is complete when the last step of its branch
+  // is.
   const bool needs_no_step =
       step.kind == step_kind::join && step.waits == 0 && last_step_[step.branch] != no_node;
   location.step = needs_no_step ? last_step_[step.branch] : add_step(step);
@@ -132,8 +134,8 @@ std::uint32_t compiler::add_step(const plan_step& step) {
   return last_step_[step.branch] = static_cast<std::uint32_t>(plan_.steps.size() - 1);
 }
 
-// Returns true if an operation can extend the previous step of its branch. It cannot if a step of
-// another branch waits for that step, or if the operation itself waits for another branch.
+// Returns true if an operation can extend the previous step of its branch. Returns false if another
+// branch waits for the previous step, or if the operation itself waits for another branch.
 bool compiler::can_join(const operation& next_operation, const plan_step& step,
                         const plan_step& previous) const {
   if (step.waits != 0 || previous.awaited_index != plan_step::no_index || options_.node_by_node)
@@ -143,9 +145,10 @@ bool compiler::can_join(const operation& next_operation, const plan_step& step,
          previous.operations < max_host_functions_per_step;
 }
 
-// Adds an operation to the last step of its branch, or as a new step like `step`, whose waits
-// belong to the node's first operation. Returns the step. The operations of a node stay
-// consecutive: if there are several, none joins an earlier step.
+// Adds an operation of a node to the last step of its branch, or makes a new step from `step`.
+// Returns the index of that step. Clears the waits of `step` when it makes a new step, because only
+// the node's first operation waits. The operations of a node stay consecutive: if a node has
+// several, each gets a step of its own.
 std::uint32_t compiler::add_operation(std::uint32_t number, plan_step& step,
                                       const plan_location& location) {
   const operation& added = plan_.operations[number];
@@ -170,7 +173,8 @@ std::uint32_t compiler::add_operation(std::uint32_t number, plan_step& step,
   return index;
 }
 
-// Branches were filled alternately. Moves the operations of each step next to each other.
+// Moves the operations of each step next to each other. So far, operations of different branches
+// alternate, because nodes were compiled in topological order.
 void compiler::group_by_step() {
   std::uint32_t next = 0;
   for (plan_step& step : plan_.steps) {

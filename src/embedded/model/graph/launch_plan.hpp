@@ -20,67 +20,77 @@
 
 namespace weir::embedded::model {
 
-// The kinds of steps. A step is work of a branch that the engine runs as a unit.
+// The kinds of steps. A step is a part of a branch's work that the engine runs as a unit. A branch
+// is a sequence of nodes that runs concurrently with other branches (branch_assignment.hpp).
 enum class step_kind : std::uint8_t {
   run,       // consecutive operations, as one operation of the branch
   host_run,  // like run, on the host function thread: host functions and short work between them
-  alone,     // an operation that the engine must see: a value wait
+  alone,     // a single operation that the engine treats specially: a value wait
   record_event,  // records the event at each launch
-  wait_event,    // waits for the event's point at the time of the launch
-  join,          // only waits
+  wait_event,    // waits for the record that the event holds at the time of the launch
+  join,          // has no operation, only waits for steps of other branches
 };
 
-// A part of a branch's work, which first waits for steps of other branches.
+// A step: waits for steps of other branches, then runs operations of its own branch.
 struct plan_step {
   step_kind kind = step_kind::join;
   bool is_long = false;  // contains operations of kind long_work
   std::uint32_t branch = 0;
   std::uint32_t first_operation = 0;
   std::uint32_t operations = 0;
+  // The range of launch_plan::waits with the steps that this step waits for.
   std::uint32_t first_wait = 0;
   std::uint32_t waits = 0;
-  std::uint32_t awaited_index = no_index;  // its number among the awaited steps
+  // The index of this step among the steps that other branches wait for; no_index if no other
+  // branch waits for it.
+  std::uint32_t awaited_index = no_index;
+  // The event of a record_event or wait_event step; else null.
   abi::CUevent event = nullptr;
 
   static constexpr std::uint32_t no_index = ~std::uint32_t{0};
 };
 
-// The work of a node in a plan: its consecutive operations, and its step.
+// The place of a node's work in a plan: a range of launch_plan::operations, and a step.
 struct plan_location {
   std::uint32_t first_operation = 0;
   std::uint32_t operations = 0;
   std::uint32_t step = 0;  // the step of the last operation
 };
 
-// The work that a launch submits: branches (branch_assignment.hpp) of steps. Each step costs the
-// engine at most one operation.
+// The work that a launch submits: steps, each of which belongs to a branch (branch_assignment.hpp).
+// A launch submits at most one operation for each step, besides the step's waits.
 //
-// Shared by the executable and its launches in flight. Immutable while shared: an update makes
-// another plan.
+// Shared by the executable and its launches in flight. Immutable while launches use it: an update
+// of the executable then changes a copy.
 class launch_plan {
  public:
   launch_plan() = default;
   launch_plan(const launch_plan& source);
 
-  std::vector<plan_step> steps;      // each comes after those that it waits for
-  std::vector<std::uint32_t> waits;  // numbers of awaited steps
+  std::vector<plan_step> steps;      // each step comes after the steps that it waits for
+  std::vector<std::uint32_t> waits;  // values of plan_step::awaited_index
   std::vector<engine::operation> operations;
-  // Pitched copies are too large to store in an operation, which points to an element of this
-  // vector.
+  // The parameters of pitched copies, which are too large to store in an operation. The operation
+  // of a pitched copy points to an element of this vector.
   std::vector<std::unique_ptr<pitched_copy_work>> pitched_copies;
-  // Operations also point to elements of this vector.
+  // The kernels of kernel nodes. The operation of a kernel node points to the object of an element.
   std::vector<std::shared_ptr<const kernel_work>> kernels;
   std::vector<plan_conditional> conditionals;
+  // The number of branches, and the number of steps that other branches wait for.
   std::uint32_t branches = 1;
   std::uint32_t awaited_steps = 0;
   bool uses_words = false;  // contains value waits or writes
+  // The user objects of the graph, which the plan keeps alive.
   user_object_references retained_objects;
-  // The user objects of child graphs that were replaced by set_child().
+  // The user objects of child graphs that set_child() made part of the plan, with exec_node::child
+  // as key.
   std::map<std::uint32_t, user_object_references> retained_by_children;
+  // The memory that each launch allocates and frees.
   graph_memory_usage memory;
 
   std::atomic<std::uint32_t> users{0};  // counted by plan_reference
-  // True if a failed launch leaked it (graph_exec.cpp); next_leaked then links it.
+  // True if a launch that failed half way has leaked the plan (graph_exec.cpp). next_leaked is then
+  // the next plan in the list of leaked plans.
   std::atomic<bool> is_leaked{false};
   launch_plan* next_leaked = nullptr;
 };
@@ -103,7 +113,9 @@ class plan_reference {
 
   [[nodiscard]] launch_plan* get() const noexcept { return plan_; }
   [[nodiscard]] launch_plan* operator->() const noexcept { return plan_; }
+  // Returns the plan without releasing the reference. The caller must pass the plan to adopt().
   [[nodiscard]] launch_plan* release() noexcept { return std::exchange(plan_, nullptr); }
+  // Takes over the reference that release() has left counted.
   static plan_reference adopt(launch_plan* plan) noexcept {
     plan_reference adopted;
     adopted.plan_ = plan;
@@ -114,8 +126,9 @@ class plan_reference {
   launch_plan* plan_ = nullptr;
 };
 
-// Compiles a graph without cycles, whose nodes are given in topological order. Stores a location
-// for each node, with the node's mark as index, also in child graphs. Throws std::bad_alloc.
+// Compiles a graph without cycles. `order` is its topological_order(). Sets graph_node::mark of
+// each node, also in child graphs and bodies, to the index of the node's location in `locations`.
+// Throws std::bad_alloc.
 [[nodiscard]] plan_reference compile(const graph& source_graph,
                                      const std::vector<graph_node*>& order,
                                      std::vector<plan_location>& locations);

@@ -9,7 +9,7 @@ namespace weir::embedded::model {
 
 namespace {
 
-// Shorter lists are searched.
+// From this length on, repeated removals use a hash map. Shorter lists are searched linearly.
 constexpr std::size_t long_list = 64;
 
 }  // namespace
@@ -37,8 +37,9 @@ bool node_list::index_nodes() noexcept {
   }
 }
 
-// Builds the index only from the second removal on, because a caller that reads the list after each
-// removal would not use it.
+// Removes a node by a linear search. In a long list, also prepares for index_nodes(), which the
+// second removal in a row calls. The first removal builds no hash map, because a caller that reads
+// the list after each removal would not use it.
 void node_list::search_and_erase(const graph_node* node) noexcept {
   std::erase(nodes_, node);
   if (nodes_.size() >= long_list && pending_erase_ == nullptr)

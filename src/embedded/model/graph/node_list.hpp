@@ -14,10 +14,12 @@ namespace weir::embedded::model {
 struct graph_node;
 
 // The nodes of a graph, or the dependencies or dependents of a node. Repeated removal from a long
-// list takes constant time per node if the list is not read in between: an index is kept, and
-// removed nodes leave holes.
+// list takes constant time per node if the list is not read in between. The list then keeps a hash
+// map of the nodes' indices, and removed nodes leave null pointers, called holes. The next read
+// removes the holes.
 //
-// Thread safety: none, because reading may remove holes. Guarded by the lock of the graphs.
+// Thread safety: none, because even a const member may remove holes. The lock of the graphs guards
+// all lists.
 class node_list {
  public:
   [[nodiscard]] std::size_t size() const noexcept {
@@ -35,8 +37,9 @@ class node_list {
   [[nodiscard]] auto end() const noexcept { return all().end(); }
   [[nodiscard]] graph_node* operator[](std::size_t i) const noexcept { return all()[i]; }
 
-  // Makes the next push_back() not throw. Throws std::bad_alloc.
+  // Reserves memory, so that the next push_back() does not throw. Throws std::bad_alloc.
   void make_room();
+  // Reserves memory for `count` nodes in total. Throws std::bad_alloc.
   void reserve(std::size_t count) { nodes_.reserve(count); }
 
   // Throws std::bad_alloc without adding anything.
@@ -54,10 +57,11 @@ class node_list {
     nodes_.clear();
   }
 
+  // Removes a node; does nothing if the list does not contain it.
   void erase(const graph_node* node) noexcept;
 
  private:
-  // The state kept from a removal in a long list to the next read.
+  // Exists from a removal in a long list to the next read of the list.
   struct pending_erase {
     // The indices of all nodes in the list; empty until the second removal.
     std::unordered_map<const graph_node*, std::uint32_t> indices;

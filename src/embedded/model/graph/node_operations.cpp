@@ -99,7 +99,9 @@ void append_value_operation(const CUstreamBatchMemOpParams& params, launch_plan&
 
 }  // namespace
 
-// The parameters were checked when they were set.
+// The parameters need no check, because the entry points check them when the program sets them. The
+// memory may have been freed after that check. A copy or value operation on freed memory becomes a
+// no-op.
 void append_operations(const node_params& params, launch_plan& plan) {
   if (const auto* host = std::get_if<CUDA_HOST_NODE_PARAMS>(&params)) {
     plan.operations.push_back(
@@ -132,7 +134,8 @@ void append_operations(const node_params& params, launch_plan& plan) {
 
 namespace {
 
-// The operations of new parameters, in the scratch plan, valid during the lifetime of this object.
+// The operations for a node's parameters, made in an otherwise empty plan. The destructor clears
+// that plan.
 class scratch_operations {
  public:
   scratch_operations(const node_params& params, launch_plan& scratch) : scratch_{scratch} {
@@ -159,7 +162,8 @@ class scratch_operations {
 
 namespace {
 
-// Returns true if one operation of a node may replace another; both have the same body.
+// Returns true if `new_operation` may replace `old_operation` of a node. Both have equal `body`
+// members, so both are of one kind.
 bool may_replace(const engine::operation& old_operation,
                  const engine::operation& new_operation) noexcept {
   if (runs<memset_work>(old_operation)) {
@@ -212,9 +216,10 @@ bool may_become(std::span<const engine::operation> current, node_operands operan
 
 void replace_operations(launch_plan& plan, std::span<engine::operation> current,
                         const node_params& params, launch_plan& scratch) {
-  // Data that an operation refers to is changed in place, and may_become() has checked that the
-  // rest fits. Nothing here allocates, because other nodes may have been changed already.
-  // can only be replaced by an equal copy
+  // Copies, kernels and conditional nodes refer to data in the plan, which is changed in place.
+  // Nothing here allocates, because other nodes may have been changed already: may_become() has
+  // made `scratch` large enough. may_become() accepts only an equal pitched copy, so nothing
+  // changes.
   if (current.size() == 1 && runs<indexed_copy>(current.front())) return;
   if (const auto* const kernel = std::get_if<kernel_params>(&params);
       kernel != nullptr && current.size() == 1) {
@@ -226,7 +231,8 @@ void replace_operations(launch_plan& plan, std::span<engine::operation> current,
   if (current.size() == 1 && runs<conditional_work>(current.front())) {
     const auto* const conditional = std::get_if<conditional_params>(&params);
     plan_conditional& node = plan.conditionals[current.front().as<conditional_work>().number];
-    // The nodes of bodies are changed separately.
+    // Only the condition changes here. The nodes of the bodies are nodes of the executable and are
+    // changed by calls of their own.
     if (conditional != nullptr) set_condition(node, conditional->condition);
     return;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/node_operations.hpp - the work of graph nodes, as operations of a plan.
+// model/graph/node_operations.hpp - converts the work of graph nodes to operations of a launch
+// plan.
 #pragma once
 
 #include <span>
@@ -12,16 +13,18 @@ namespace weir::embedded::model {
 
 class launch_plan;
 
-// Appends a node's work to the operations of a plan; nothing for kinds that the plan handles
-// itself. Throws std::bad_alloc.
+// Appends a node's work to the operations of a plan. Appends nothing for kinds of nodes that have
+// no operation: empty nodes, child graphs, event records and waits, allocations and frees. Throws
+// std::bad_alloc.
 void append_operations(const node_params& params, launch_plan& plan);
 
-// Returns true if a node with these operations may get the new parameters; few changes are allowed.
-// `scratch` is an empty plan, and is empty again afterwards. Throws std::bad_alloc.
+// Returns true if a node of an executable with the operations `current` and the properties
+// `operands` may get the parameters `params`. `scratch` is an empty plan for temporary use, and is
+// empty again afterwards. Throws std::bad_alloc.
 [[nodiscard]] bool may_become(std::span<const engine::operation> current, node_operands operands,
                               const node_params& params, launch_plan& scratch);
 
-// Replaces a node's operations, after may_become() returned true for the parameters. Throws
+// Replaces a node's operations. may_become() has returned true for the parameters. Throws
 // std::bad_alloc without changing anything.
 void replace_operations(launch_plan& plan, std::span<engine::operation> current,
                         const node_params& params, launch_plan& scratch);
@@ -29,15 +32,17 @@ void replace_operations(launch_plan& plan, std::span<engine::operation> current,
 // Returns the kernel that an operation runs, or null.
 [[nodiscard]] const kernel_work* kernel_of(const engine::operation& operation) noexcept;
 
-// Returns true if a memset's parameters and its operation `memset_operation` refer to different
-// memory.
+// Returns true if the memset operation `memset_operation` writes to another address than the one in
+// `params`.
 [[nodiscard]] bool targets_other_memory(const engine::operation& memset_operation,
                                         const memset_params& params) noexcept;
 
-// Returns true if all words that a plan waits for or writes may be used by a launch.
+// Returns true if value operations may use the memory of all words that the plan waits for or
+// writes. If it returns false, a launch returns an error. Memory that was freed after the plan was
+// made counts as allowed.
 [[nodiscard]] bool allows_value_memory(const launch_plan& plan) noexcept;
 
-// Makes an operation that was copied with its plan refer to the copied plan.
+// Makes an operation that was copied together with its plan refer to data of the copy `plan`.
 void rebind_to_plan(launch_plan& plan, engine::operation& copied) noexcept;
 
 // Returns an operation that does nothing, for a disabled node.

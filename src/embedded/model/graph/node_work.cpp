@@ -17,7 +17,7 @@ using namespace abi;
 
 namespace {
 
-// Describes a box in an array by its offset.
+// Describes the position of a box in an array, which begins `offset` bytes after the array's start.
 box_operand operand_of(const array& source_array, std::size_t offset) noexcept {
   return {.type = CU_MEMORYTYPE_ARRAY,
           .array = source_array.handle(),
@@ -26,8 +26,8 @@ box_operand operand_of(const array& source_array, std::size_t offset) noexcept {
           .z = offset / source_array.slice_bytes()};
 }
 
-// Returns the allocation that holds the address, or null. Includes memory of graphs that are not
-// running.
+// Returns the allocation that holds the address, or null. Also finds memory of graphs that is not
+// live, because the graph is not running.
 const allocation* find_memory(const std::byte* data) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const allocation* const record = address_map::find(address);
@@ -50,7 +50,7 @@ box_operand operand_of(const std::byte* data, std::size_t pitch, std::size_t sli
   return operand;
 }
 
-// Replaces the kind of memory by the one that the program has named.
+// Changes the memory type of an operand to unified, as the program named it.
 void make_unified(box_operand& operand, const std::byte* data) noexcept {
   operand.type = CU_MEMORYTYPE_UNIFIED;
   operand.device = reinterpret_cast<CUdeviceptr>(data);
@@ -241,7 +241,7 @@ CUcontext context_for_memset(CUdeviceptr memory, CUcontext requested) noexcept {
              : requested;
 }
 
-// Nodes whose memory was freed do not count.
+// to_work() without a user fails for a node whose memory was freed. Such a node does not count.
 const graph_node* find_inaccessible_memset(const graph& source_graph) noexcept {
   for (const graph* subgraph = source_graph.first_subgraph(); subgraph != nullptr;
        subgraph = subgraph->next_subgraph()) {

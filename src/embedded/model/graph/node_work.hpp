@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/node_work.hpp - converts node parameters to work, and captured work to parameters.
+// model/graph/node_work.hpp - converts the parameters of nodes to work objects, and captured work
+// to parameters.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,12 @@ namespace weir::embedded::model {
 
 class context;
 
-// The owner of the memory of a copy's side: a context or the host, a graph, or neither (pools and
-// mapped memory).
+// The owner of the memory of one side of a copy. `context_owned` also stands for host memory.
+// `unowned` stands for memory of pools and for mapped memory.
 enum class memory_ownership : std::uint8_t { context_owned, unowned, graph_owned };
 
-// The declared memory type of a copy's side, possibly unified, and the owner of its memory.
+// The memory of one side of a copy: its type as the program declared it, which may be
+// CU_MEMORYTYPE_UNIFIED, and its owner.
 struct operand_info {
   abi::CUmemorytype declared_type = abi::CU_MEMORYTYPE_DEVICE;
   memory_ownership ownership = memory_ownership::context_owned;
@@ -26,16 +28,19 @@ struct operand_info {
   friend bool operator==(operand_info, operand_info) noexcept = default;
 };
 
-// The properties of a node's memory that an executable keeps. For a copy: the kinds of memory of
-// both sides. With several devices also the devices of a copy's or memset's memory, and of the
-// context of value operations. A memset may change to host memory, which is on no device (-1).
+// The properties of a node's memory that a change of the node in an executable must keep. `src` and
+// `dst` are set for a copy. The devices are set only if the process has several devices: for the
+// memory of a copy or memset, and for the context of value operations. The device is -1 if unknown,
+// and for host memory. A memset may therefore change to and from host memory.
 struct node_operands {
   operand_info src{};
   operand_info dst{};
   std::int8_t src_device = -1;
   std::int8_t dst_device = -1;
-  bool fixed = false;  // no change is allowed
+  bool fixed = false;  // the node accepts no other copy
 
+  // Returns true if a node with these properties may get memory with the properties `replacement`.
+  // An unknown device agrees with every device. Ignores `fixed`.
   [[nodiscard]] bool may_become(const node_operands& replacement) const noexcept {
     const auto agree = [](int current, int requested) {
       return current == requested || current < 0 || requested < 0;
@@ -44,19 +49,23 @@ struct node_operands {
            agree(src_device, replacement.src_device) && agree(dst_device, replacement.dst_device);
   }
 };
+// Returns the properties of the memory of a node with these parameters; default values if the node
+// has no such memory or if the memory was freed.
 [[nodiscard]] node_operands operands_of(const node_params& params) noexcept;
 
-// Convert parameters to work. Return CUDA_ERROR_INVALID_VALUE for parameters that no node may have:
-// unknown memory, memory that the user cannot access, ranges past its end, or sizes of 0.
+// Convert the parameters of a node to work. They return CUDA_ERROR_INVALID_VALUE for parameters
+// that no node may have: unknown memory, memory that `user` cannot access, ranges past the end of
+// memory, or sizes of 0. The default `user` may access all memory.
 abi::CUresult to_work(const abi::CUDA_MEMSET_NODE_PARAMS& params, memset_work& out,
                       const memory_user& user = {}) noexcept;
 abi::CUresult to_work(const abi::CUDA_MEMCPY3D& params, pitched_copy_work& out,
                       const memory_user& user = {}) noexcept;
 
-// Returns an error if a node may not have these operations.
+// Returns an error if a node may not have these value operations. The address of each word is
+// checked for a node, without a check of any context's access.
 abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> operations);
 
-// Convert captured work to the parameters of its node.
+// Convert captured work to the parameters of the node that the capture adds.
 [[nodiscard]] memset_params params_of(const memset_work& work,
                                       const context& owner_context) noexcept;
 [[nodiscard]] copy_params params_of(const copy_work& work, const context& owner_context) noexcept;
@@ -72,17 +81,21 @@ abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> op
 // Returns true if the operation waits for a value.
 [[nodiscard]] bool is_wait(const abi::CUstreamBatchMemOpParams& operation) noexcept;
 
-// Return the user whose access is checked for a node of a context, and for a copy node.
+// Returns the memory_user, the context whose access to memory is checked, of a node that is not a
+// copy node. If the process has one device, returns a memory_user that may access all memory.
 [[nodiscard]] memory_user memory_user_of_node(abi::CUcontext context) noexcept;
+// Like memory_user_of_node(), for a copy node, which needs no peer access.
 [[nodiscard]] memory_user memory_user_of_copy_node(abi::CUcontext context) noexcept;
 
-// Returns the context of a memset node for which `requested` was given. For memory that a context
-// owns on another device it is that context.
+// Returns the context that a memset node gets if the program gave the context `requested`. If the
+// memory is on another device than `requested` and belongs to a context, the result is that
+// context. Otherwise it is `requested`.
 [[nodiscard]] abi::CUcontext context_for_memset(abi::CUdeviceptr memory,
                                                 abi::CUcontext requested) noexcept;
 
-// Returns a memset node, in the graph or a subgraph, whose context cannot access its memory, or
-// null. Captures can create them, and access can be revoked later.
+// Returns a memset node, in the graph or a subgraph, whose context cannot access the node's memory,
+// or null. A capture can create such a node, and the program can revoke access after it added a
+// node. A node whose memory was freed does not count.
 [[nodiscard]] const graph_node* find_inaccessible_memset(const graph& source_graph) noexcept;
 
 }  // namespace weir::embedded::model

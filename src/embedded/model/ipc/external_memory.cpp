@@ -17,7 +17,7 @@ using namespace abi;
 
 namespace {
 
-// Mappings consist of whole pages; buffers need not.
+// Mappings consist of whole pages; a buffer may begin and end within a page.
 constexpr std::size_t page = 4096;
 
 struct pages {
@@ -35,14 +35,15 @@ CUresult import(int descriptor, std::size_t bytes, CUexternalMemory* out) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   os::shared_memory segment = os::shared_memory::duplicate_of(descriptor);
   if (!segment || segment.bytes() == 0) return CUDA_ERROR_UNKNOWN;
-  // Without the seal its owner could shrink it while work uses it, which would end the process.
+  // Without the seal another process could shrink the memory while work uses it. An access would
+  // then end this process.
   if (!segment.seal()) return CUDA_ERROR_NOT_SUPPORTED;
   auto& table = this_process().external_memories;
   external_memory& created = *table.acquire();
   created.segment = std::move(segment);
   created.bytes = bytes;
   *out = static_cast<CUexternalMemory>(table.publish(&created));
-  // Closes the caller's descriptor. The duplicate stays; no other thread can close it.
+  // Closes the caller's descriptor. `segment` has a duplicate.
   (void)os::shared_memory::adopt(descriptor);
   return CUDA_SUCCESS;
 }

@@ -17,17 +17,17 @@ class context;
 // lifetime.
 struct external_memory {
   os::shared_memory segment;
-  std::size_t bytes = 0;  // as given by the importer; not verified
+  // The size that the program gave, which may exceed the size of the segment.
+  std::size_t bytes = 0;
 };
 
-// The functions below return the driver's codes and throw std::bad_alloc. Thread safety: all
-// functions may be called from any thread.
+// Functions that return CUresult return the driver's codes and throw std::bad_alloc. Thread safety:
+// all functions may be called from any thread.
 namespace external {
 
-// cuImportExternalMemory, for a descriptor of an exported allocation or a memfd. On success takes
-// over the descriptor and seals the memory, so that no process can shrink it. Returns
-// CUDA_ERROR_UNKNOWN for another descriptor, and CUDA_ERROR_NOT_SUPPORTED for memory that cannot be
-// sealed.
+// cuImportExternalMemory, for a descriptor of an exported allocation or a memfd. On success, closes
+// the descriptor and seals the memory, so that no process can shrink it. Returns CUDA_ERROR_UNKNOWN
+// for any other descriptor, and CUDA_ERROR_NOT_SUPPORTED for memory that cannot be sealed.
 abi::CUresult import(int descriptor, std::size_t bytes, abi::CUexternalMemory* out);
 
 // cuExternalMemoryGetMappedBuffer: maps the memory as device memory of the context, until
@@ -38,7 +38,8 @@ abi::CUresult map(context& owner_context, abi::CUexternalMemory memory, std::siz
 // cuDestroyExternalMemory.
 abi::CUresult destroy(abi::CUexternalMemory memory);
 
-// Unmaps a buffer whose record is closed.
+// Unmaps a buffer that map() has mapped. `record` is the buffer's record in the address map. The
+// caller has closed it (allocation::close()), so that no other thread finds or frees the buffer.
 void unmap(allocation& record) noexcept;
 
 }  // namespace external

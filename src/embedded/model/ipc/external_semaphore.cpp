@@ -27,7 +27,7 @@ using weir::os::semaphore_page;
 
 namespace {
 
-// The semaphores of one call; keeps them mapped during its lifetime.
+// The semaphores of one signal or wait call. Keeps their pages mapped during its lifetime.
 class semaphore_references {
  public:
   explicit semaphore_references(std::vector<semaphore_use> uses) noexcept
@@ -41,8 +41,8 @@ class semaphore_references {
     }
   }
 
-  // Acquires the semaphores one after the other. Returns true once it has acquired all; acquired
-  // ones are not checked again.
+  // Acquires as many semaphores as possible, one after the other. Returns true once all are
+  // acquired. The next call continues after those that are already acquired.
   [[nodiscard]] bool acquire_all() noexcept {
     while (acquired_count_ < uses_.size() &&
            uses_[acquired_count_].semaphore.page().try_acquire(uses_[acquired_count_].value))
@@ -55,7 +55,8 @@ class semaphore_references {
     return &uses_[std::min(acquired_count_, uses_.size() - 1)].semaphore.page().value;
   }
 
-  // Cancels a failed call: the wait is satisfied at once, and deletes this object.
+  // Called if memory for the rest of the call ran out. The wait that was already submitted is then
+  // satisfied at once, and deletes this object.
   void cancel() noexcept { cancelled_ = true; }
   [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
 
@@ -65,7 +66,8 @@ class semaphore_references {
   bool cancelled_ = false;
 };
 
-// Runs also after a device failure, to release the pages, but then signals nothing.
+// An operation that signals the semaphores. It also runs after a device failure, to release the
+// references, but then signals nothing.
 struct signal_work {
   semaphore_references* references;
 
@@ -76,7 +78,7 @@ struct signal_work {
 };
 
 struct wait_work {
-  const void* word;  // read by the engine to find the awaited word
+  const void* word;  // the engine reads this first member to find the awaited word
   semaphore_references* references;
 
   bool run() noexcept {
@@ -100,7 +102,8 @@ struct release_work {
 
 bool external_semaphore::open(int fd, std::uint32_t kind) noexcept {
   os::shared_memory segment = os::shared_memory::adopt(fd);
-  // Sealed before its size is used, because reading a removed page would end the process.
+  // Seals the size before the size is used, because reading a page that another process has removed
+  // would end this process.
   const bool large_enough = segment.bytes() >= semaphore_page::bytes && segment.seal();
   void* const mapped = large_enough && segment.bytes() >= semaphore_page::bytes
                            ? segment.map(0, semaphore_page::bytes)
@@ -134,8 +137,8 @@ void external_semaphore::release_reference() noexcept {
   this_process().external_semaphores.recycle(this);
 }
 
-// The semaphore may be closed and reused until the reference is added, so the handle is checked
-// again.
+// Another thread may close the semaphore and reuse the object before add_reference(). The handle is
+// therefore checked again afterwards.
 semaphore_reference::semaphore_reference(abi::CUexternalSemaphore handle) noexcept {
   const auto& table = this_process().external_semaphores;
   external_semaphore* const found = table.find(handle);

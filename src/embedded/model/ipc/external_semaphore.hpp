@@ -14,16 +14,17 @@ namespace weir::embedded::model {
 
 class stream;
 
-// A semaphore behind a file descriptor. Objects are reused (handle_table.hpp): open() begins a
-// lifetime; close() ends it. The page is unmapped once submitted operations no longer use it.
+// A semaphore in shared memory, imported by a file descriptor. Objects are reused
+// (handle_table.hpp): open() begins a lifetime; close() ends it. The page is unmapped once
+// submitted operations no longer use it.
 //
-// Thread safety: all members may be called from any thread; open() and close() must not run
-// concurrently.
+// Thread safety: all members may be called from any thread; open() and close() of one object must
+// not run concurrently.
 class external_semaphore {
  public:
   // Takes over a descriptor of a segment that holds a semaphore of this kind
   // (semaphore_page::binary or ::timeline), and seals the segment's size. Returns false, without
-  // taking the descriptor, if it holds none or cannot be sealed.
+  // taking the descriptor, if the segment holds no such semaphore or cannot be sealed.
   [[nodiscard]] bool open(int fd, std::uint32_t kind) noexcept;
   void close() noexcept;
 
@@ -39,7 +40,7 @@ class external_semaphore {
   std::atomic<std::uint32_t> references_{0};
 };
 
-// Keeps the page of a semaphore mapped, even after it is closed. Move-only.
+// Keeps the page of a semaphore mapped, even after the semaphore is closed. Move-only.
 class semaphore_reference {
  public:
   // Refers to the semaphore of a handle; empty for an invalid handle.
@@ -67,9 +68,11 @@ struct semaphore_use {
   std::uint64_t value;
 };
 
-// Signal the semaphores in stream order, or make the stream wait for all of them. Throw
-// std::bad_alloc without submitting anything.
+// Signals the semaphores when the earlier work of the stream is complete. Throws std::bad_alloc
+// without submitting anything.
 void submit_signals(stream& target_stream, std::vector<semaphore_use> uses);
+// Makes later work of the stream wait for all of the semaphores. Throws std::bad_alloc without
+// submitting anything.
 void submit_waits(stream& target_stream, std::vector<semaphore_use> uses);
 
 }  // namespace weir::embedded::model

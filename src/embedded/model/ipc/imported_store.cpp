@@ -37,8 +37,8 @@ imported_store::piece imported_store::map(const piece_id& id) const noexcept {
   const std::uint64_t address = entry.address.load(std::memory_order_relaxed);
   const std::uint64_t bytes = entry.bytes.load(std::memory_order_relaxed);
   const std::uint64_t first = address / page_bytes * page_bytes;
-  // The owner may free the piece and publish another one during these reads. The fence orders the
-  // second check of the ID after them.
+  // The owner may free the piece and publish another one while this function reads its address and
+  // size. The fence orders the second check of the ID after these reads.
   std::atomic_thread_fence(std::memory_order_acquire);
   if (entry.id.load(std::memory_order_relaxed) != id.id) return {};
   if (bytes == 0 || address + bytes < address || address + bytes > segment_.bytes()) return {};

@@ -10,7 +10,10 @@
 
 namespace weir::embedded::model {
 
-// A part of a store, mapped into this process. Move-only; the destructor unmaps it.
+// A store is shared memory that holds device memory (shared_store.hpp). A piece is one allocation
+// in a store that the store's process lets other processes open.
+
+// A mapping of a part of a store into this process. Move-only; the destructor unmaps it.
 class imported_mapping {
  public:
   imported_mapping() noexcept = default;
@@ -34,22 +37,24 @@ class imported_mapping {
   std::size_t bytes_ = 0;
 };
 
-// The store and the piece that a handle refers to.
+// Identifies a piece of a store. The values come from a handle that the program received from the
+// store's process: a CUipcMemHandle or a CUmemPoolPtrExportData (ipc_handle.hpp).
 struct piece_id {
-  std::uint64_t store;    // the store's identity
+  std::uint64_t store;    // store_header::identity
   unsigned long long id;  // the allocation's ID
-  std::int32_t number;    // the index among the store's pieces
+  std::int32_t number;    // the index in store_header::pieces
 };
 
-// An opened store of another process. It stays usable, with its contents, after that process has
-// ended. Move-only.
+// A store of another process, opened in this process. The store and its contents stay usable after
+// the other process has ended. Move-only.
 //
 // Thread safety: const members may be called from any thread.
 class imported_store {
  public:
   imported_store() noexcept = default;
 
-  // Takes over a segment. Returns an empty object if it is not a store.
+  // Opens the store in a segment and takes ownership of the segment. Returns an empty object if the
+  // segment is not a store.
   [[nodiscard]] static imported_store open(os::shared_memory segment) noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(header_); }
@@ -58,8 +63,8 @@ class imported_store {
   [[nodiscard]] const abi::CUmemLocation& location() const noexcept { return header().location; }
   [[nodiscard]] int process() const noexcept { return header().process; }
 
-  // A mapped piece: whole pages that begin `skip` bytes before it. Empty if the piece no longer
-  // exists, or if the system has no addresses left.
+  // A piece that map() has mapped. `pages` are whole pages; the piece begins `skip` bytes after
+  // their start.
   struct piece {
     imported_mapping pages;
     std::size_t skip = 0;
@@ -69,6 +74,8 @@ class imported_store {
       return reinterpret_cast<std::uintptr_t>(pages.get()) + skip;
     }
   };
+  // Maps a piece into this process. Returns an empty object if the piece no longer exists, or if
+  // the system has no addresses left.
   [[nodiscard]] piece map(const piece_id& id) const noexcept;
 
  private:

@@ -14,18 +14,19 @@ namespace weir::embedded::model {
 
 enum class ipc_kind : std::uint32_t { event = 1, memory = 2, pooled = 3 };
 
-// Identifies an object of another process: its segment, and the object in it. All numbers are
-// checked against the segment before use.
+// Identifies an event or an allocation of another process: the shared memory segment that holds the
+// object, and the object in the segment. A program may pass any bytes as a handle. All numbers are
+// therefore checked against the segment before use.
 struct ipc_identity {
   static constexpr std::uint32_t expected_magic = 0x31'70'69'77;  // "wip1"
 
   std::uint32_t magic = expected_magic;
   ipc_kind kind{};
-  std::int32_t process = 0;
+  std::int32_t process = 0;    // the process that owns the segment
   std::int32_t fd = -1;        // the segment's descriptor in that process
   std::uint64_t identity = 0;  // of the segment
   unsigned long long id = 0;   // of the object
-  std::int32_t number = 0;     // its index in the segment
+  std::int32_t number = 0;     // the index of the object in the segment
   std::int32_t unused = 0;
   std::uint64_t reserved[3]{};  // so that every byte of a handle is defined
 

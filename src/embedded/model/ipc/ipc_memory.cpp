@@ -30,8 +30,8 @@ struct opened_memory {
   imported_mapping pages;
   unsigned open_count;
 
-  // Returns false while the last close() waits for work. Opening the memory during that wait maps
-  // it at another address.
+  // Returns false while the last close() of this memory waits for work. open() during that wait
+  // maps the memory a second time, at another address.
   [[nodiscard]] bool usable() const noexcept {
     return record->bytes.load(std::memory_order_acquire) != 0;
   }
@@ -48,7 +48,8 @@ opened_list& opened() noexcept {
   return list;
 }
 
-// Publishes the allocation in its store, at most once.
+// Lets other processes open the allocation: adds it to the pieces of its store, unless it is
+// already one of them.
 CUresult publish(allocation& record) noexcept {
   static constinit std::mutex publish_mutex;
   const std::lock_guard lock{publish_mutex};
@@ -125,7 +126,7 @@ CUresult close(CUdeviceptr address) {
       --opened_entry->open_count;
       return CUDA_SUCCESS;
     }
-    // Another thread may have closed it.
+    // Fails if another thread has closed the memory first.
     if (!removal.emplace(address, memory_kind::opened)) return CUDA_ERROR_INVALID_VALUE;
   }
   removal->owner_context().synchronize();
@@ -137,7 +138,8 @@ void forget(allocation& record) noexcept {
   const std::lock_guard lock{opened().mutex};
   std::erase_if(opened().entries, [&](opened_memory& m) {
     if (m.record != &record) return false;
-    // Must precede the unmapping of the pages, because other mappings may then get the addresses.
+    // Removes the record before erase_if() unmaps the pages, because other mappings may get the
+    // addresses afterwards.
     address_map::instance().remove(record);
     return true;
   });

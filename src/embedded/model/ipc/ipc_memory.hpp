@@ -9,29 +9,31 @@ namespace weir::embedded::model {
 struct allocation;
 class context;
 
-// Memory of cuMemAlloc lies in a store (shared_store.hpp), so other processes may open it at any
-// time, whatever work uses it. An opening process maps it at its own address. It counts only
-// against the device of the allocating process.
+// Memory of cuMemAlloc lies in a store: shared memory that holds device memory (shared_store.hpp).
+// Other processes may therefore open it at any time, even while work uses it. Each opening process
+// maps the memory at an address of its own. The memory counts only against the device of the
+// allocating process.
 //
-// All functions return the driver's codes and throw std::bad_alloc. Thread safety: all functions
-// may be called from any thread.
+// Functions that return CUresult return the driver's codes and throw std::bad_alloc. Thread safety:
+// all functions may be called from any thread.
 namespace ipc_memory {
 
 // cuIpcGetMemHandle: returns a handle of the allocation that contains an address.
 abi::CUresult handle_of(abi::CUdeviceptr address, abi::CUipcMemHandle& out);
 
-// cuIpcOpenMemHandle: returns the start of the allocation in this process. Opening it again in a
-// context returns that address and increments its open count; another context of the process cannot
-// open it.
+// cuIpcOpenMemHandle: gets the start of the allocation in this process. Opening the allocation
+// again in this context returns this address and increments the open count. Another context of the
+// process cannot open it meanwhile.
 abi::CUresult open(context& owner_context, const abi::CUipcMemHandle& handle,
                    abi::CUdeviceptr& out);
 
-// cuIpcCloseMemHandle: undoes one open(). The last one waits for the work of the context, then
-// unmaps the memory.
+// cuIpcCloseMemHandle: undoes one open(). The call that undoes the last open() waits for the work
+// of the context, then unmaps the memory.
 abi::CUresult close(abi::CUdeviceptr address);
 
-// Unmaps opened memory whose record is closed, however often it was opened, because its context is
-// being destroyed.
+// Unmaps opened memory, regardless of its open count. `record` is the memory's record in the
+// address map, which the caller has closed (allocation::close()). Called for the last close(), and
+// when the context is destroyed.
 void forget(allocation& record) noexcept;
 
 }  // namespace ipc_memory

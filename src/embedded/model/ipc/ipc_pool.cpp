@@ -22,7 +22,7 @@ namespace {
 
 struct imported_pool {
   memory_pool* pool;
-  std::size_t imports;  // the imports that were not destroyed yet
+  std::size_t imports;  // the number of imports that destroy() has not undone yet
 };
 
 struct imported_list {
@@ -36,8 +36,8 @@ imported_list& imported() noexcept {
   return list;
 }
 
-// Gets the location of the pool's memory from its store. Returns false if the location is not one
-// of a pool.
+// Gets the location of the pool's memory from the store that the pool shares. Returns false if no
+// shared pool can have that location.
 bool find_location(const imported_store& store, pool_location& out) {
   out.cuda_location = store.location();
   switch (out.cuda_location.type) {
@@ -79,7 +79,7 @@ CUresult import(int fd, CUmemoryPool& out) {
 
 CUresult destroy(memory_pool& pool, CUmemoryPool handle) {
   const std::lock_guard lock{imported().mutex};
-  // Another thread may have destroyed it.
+  // Another thread may have destroyed the pool.
   if (pool_registry::find(handle) != &pool) return CUDA_ERROR_INVALID_VALUE;
   std::vector<imported_pool>& entries = imported().entries;
   const auto imported_entry = std::find_if(entries.begin(), entries.end(),

@@ -8,20 +8,21 @@ namespace weir::embedded::model {
 
 class memory_pool;
 
-// All functions return the driver's codes and throw std::bad_alloc. Thread safety: all functions
-// may be called from any thread.
+// The functions in this namespace return the driver's codes and throw std::bad_alloc. They may be
+// called from any thread.
 namespace ipc_pool {
 
-// cuMemPoolImportFromShareableHandle: imports the pool of a descriptor, which the caller keeps.
-// Importing it again returns that pool and increments its import count. Returns CUDA_ERROR_UNKNOWN
-// for a descriptor of another object.
+// cuMemPoolImportFromShareableHandle: imports the pool of a descriptor. The caller still owns the
+// descriptor. Importing the pool again returns the first import's handle and increments its import
+// count. Returns CUDA_ERROR_UNKNOWN if the descriptor is not that of an exported pool.
 abi::CUresult import(int fd, abi::CUmemoryPool& out);
 
 // cuMemPoolDestroy, for an imported pool: undoes one import; undoing the last import destroys the
-// pool. Returns CUDA_ERROR_INVALID_VALUE while any of its memory is in use.
+// pool. Returns CUDA_ERROR_INVALID_VALUE while an allocation of the pool is mapped in this process.
 abi::CUresult destroy(memory_pool& imported, abi::CUmemoryPool handle);
 
-// cuMemPoolExportPointer: describes the allocation at an address for other processes.
+// cuMemPoolExportPointer: stores in `out` the data by which other processes open the allocation at
+// an address.
 abi::CUresult describe(abi::CUdeviceptr address, abi::CUmemPoolPtrExportData& out);
 
 }  // namespace ipc_pool

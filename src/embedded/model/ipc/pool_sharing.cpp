@@ -23,7 +23,7 @@ void pool_sharing::clear() noexcept {
   if (store_ != nullptr) std::exchange(store_, nullptr)->release();
   exported_.store(false, std::memory_order_relaxed);
   imported_.store(false, std::memory_order_relaxed);
-  has_published_ = false;
+  is_import_open_ = false;
   imported_store_ = {};
 }
 
@@ -69,7 +69,7 @@ void pool_sharing::withdraw(allocation& block) noexcept {
 
 void pool_sharing::import(imported_store store) noexcept {
   const std::lock_guard lock{mutex_};
-  has_published_ = true;
+  is_import_open_ = true;
   imported_store_ = std::move(store);
   imported_.store(true, std::memory_order_release);
 }
@@ -80,7 +80,7 @@ CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& own
   if (!imported() || !block_identity.read(data, ipc_kind::pooled)) return CUDA_ERROR_INVALID_VALUE;
   const piece_id id{block_identity.identity, block_identity.id, block_identity.number};
   const std::lock_guard lock{mutex_};
-  if (!has_published_) return CUDA_ERROR_INVALID_VALUE;  // another thread is ending the pool
+  if (!is_import_open_) return CUDA_ERROR_INVALID_VALUE;  // another thread is ending the pool
   const auto opened_block = std::find_if(open_allocations_.begin(), open_allocations_.end(),
                                          [&](const opened& o) { return o.id.id == id.id; });
   if (opened_block != open_allocations_.end() && id.store == identity()) {
@@ -112,8 +112,8 @@ bool pool_sharing::free(allocation& block, std::uintptr_t address, engine::point
     deferred.emplace(std::span{&until, 1}, opened_block->pages.get(), opened_block->pages.bytes());
     (void)opened_block->pages.release();
   }
-  // Must precede the unmapping, now or in the destructor of `deferred`, because other mappings may
-  // then get the addresses.
+  // Removes the record before the pages are unmapped, which erase() or the destructor of `deferred`
+  // does. Other mappings may get the addresses afterwards.
   (void)block.close();
   address_map::instance().remove(block);
   open_allocations_.erase(opened_block);
@@ -128,7 +128,7 @@ bool pool_sharing::has_mappings() const noexcept {
 bool pool_sharing::end_import() noexcept {
   const std::lock_guard lock{mutex_};
   if (!open_allocations_.empty()) return false;
-  has_published_ = false;
+  is_import_open_ = false;
   return true;
 }
 

@@ -17,10 +17,11 @@ namespace weir::embedded::model {
 
 class memory_pool;
 
-// The sharing state of a pool. An exportable pool has its memory in a store (shared_store.hpp), and
-// exports a descriptor of the store. An imported pool has an imported store instead of memory:
-// allocations described to it are mapped, and unmapped when freed. Neither needs the other process
-// once the descriptor was passed.
+// The sharing state of a pool. An exportable pool has its memory in a store, which is shared memory
+// (shared_store.hpp), and exports a descriptor of the store. An imported pool has the store of
+// another process instead of memory of its own. It maps an allocation that the exporting process
+// has passed to describe(), and unmaps the allocation when it is freed. Neither process needs the
+// other once the descriptor was passed.
 //
 // Objects are reused with their pools: clear() ends a lifetime. Thread safety: all other members
 // may be called from any thread.
@@ -29,8 +30,8 @@ class pool_sharing {
   // Releases the store, for the next lifetime of the pool object.
   void clear() noexcept;
 
-  // Makes later allocations of this process's pool shareable. Returns CUDA_ERROR_OUT_OF_MEMORY if
-  // the system cannot create a store.
+  // Makes the pool exportable. Called before the first allocation from the pool. Returns
+  // CUDA_ERROR_OUT_OF_MEMORY if the system cannot create a store.
   abi::CUresult make_shareable(int device, const abi::CUmemLocation& location) noexcept;
 
   // Returns the store that holds the pool's memory; null if the pool is not shared.
@@ -43,29 +44,34 @@ class pool_sharing {
   // Creates a descriptor of the pool, owned by the caller.
   abi::CUresult export_descriptor(int& fd) noexcept;
 
-  // describe() describes an allocation of an exported pool for other processes. withdraw() must be
-  // called when the allocation is freed, before its record is reused.
+  // Lets other processes open an allocation of an exported pool. Stores in `out` the data for
+  // open().
   abi::CUresult describe(allocation& block, abi::CUmemPoolPtrExportData& out) noexcept;
+  // Undoes describe(): other processes can no longer open the allocation. Does nothing if
+  // describe() was not called. Called when the allocation is freed, before its record is reused.
   void withdraw(allocation& block) noexcept;
 
-  // Makes this the state of a pool imported from another process.
+  // Makes the pool an imported one, with the store of the exporting process.
   void import(imported_store store) noexcept;
   [[nodiscard]] bool imported() const noexcept { return imported_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t identity() const noexcept { return imported_store_.identity(); }
 
-  // Maps an allocation of the imported pool `owner_pool`; an allocation that is already mapped
-  // keeps its address. Throws std::bad_alloc.
+  // Maps the allocation that describe() has stored in `data`. `owner_pool` is the imported pool to
+  // which this object belongs. An allocation that is already mapped keeps its address. Throws
+  // std::bad_alloc.
   abi::CUresult open(const abi::CUmemPoolPtrExportData& data, memory_pool& owner_pool,
                      abi::CUdeviceptr& out);
 
-  // Unmaps an allocation once the point is reached. Returns false if another thread was faster.
-  // Throws std::bad_alloc without changing anything.
+  // Unmaps an allocation of an imported pool once `until` is reached, a point in a timeline of the
+  // engine. Returns false if another thread has freed the allocation first. Throws std::bad_alloc
+  // without changing anything.
   bool free(allocation& block, std::uintptr_t address, engine::point until);
 
   // Returns true if an allocation of the imported pool is mapped.
   [[nodiscard]] bool has_mappings() const noexcept;
 
-  // Ends the import. Returns false if an allocation is mapped.
+  // Ends the import: open() fails from now on. Returns false, and changes nothing, if an allocation
+  // is mapped.
   [[nodiscard]] bool end_import() noexcept;
 
  private:
@@ -81,7 +87,8 @@ class pool_sharing {
   imported_store imported_store_;
   mutable std::mutex mutex_;  // guards the members below, and which allocations are published
   std::vector<opened> open_allocations_;
-  bool has_published_ = false;
+  // True from import() to end_import().
+  bool is_import_open_ = false;
 };
 
 }  // namespace weir::embedded::model

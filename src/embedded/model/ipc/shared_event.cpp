@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/model/ipc/shared_event.cpp - takes and completes tickets, and waits for those of other
-// processes.
+// embedded/model/ipc/shared_event.cpp - takes and completes tickets (the numbers of an event's
+// records), and waits for tickets of other processes.
 #include "embedded/model/ipc/shared_event.hpp"
 
 #include <unistd.h>
@@ -15,7 +15,8 @@ using engine::timeline;
 
 namespace {
 
-// Completes a ticket, once the work before it is complete.
+// The operation that marks a record's ticket as complete in the event's slot, for all processes.
+// The stream of the record runs it when the work before the record is complete.
 struct complete_ticket {
   shared_event_slot* slot;
   std::uint32_t ticket;
@@ -23,8 +24,10 @@ struct complete_ticket {
   void run() const noexcept { slot->complete_up_to(ticket); }
 };
 
-// Returns true once the ticket is complete. Now and then also checks whether the process that took
-// it has ended, because the slot may identity another process after a later record.
+// The operation that waits until a ticket is complete. run() polls the slot once and returns true
+// if the wait is over. Every 64th poll also checks whether the process that took the ticket has
+// ended; run() then completes the ticket. The process is stored here, because the slot only has the
+// process of the last record.
 struct wait_for_ticket {
   shared_event_slot* slot;
   event_ticket ticket;
@@ -81,16 +84,17 @@ CUresult shared_event::open(const CUipcEventHandle& handle) {
   return CUDA_SUCCESS;
 }
 
-// As on a GPU, the event of an ended process can be opened. Its records are lost, so this creates a
-// new event for this process alone.
+// As on a GPU, the event of an ended process can be opened. The event's records are lost, so this
+// function creates a new event that only this process uses.
 CUresult shared_event::open_after_exit() {
   const CUresult status = make();
   if (status == CUDA_SUCCESS) is_local_ = false;
   return status;
 }
 
-// Once the ticket is taken, other processes may wait for it, so nothing after that can fail. No
-// later ticket completes it early, because later records wait for it.
+// Other processes may wait for the ticket as soon as it is taken, so nothing may fail after
+// take_ticket(): make_room() has reserved the memory. Completing a ticket also completes all
+// earlier ones. That is not too early for this ticket, because later records wait for it.
 point shared_event::record_in(timeline::submission& pending_submission) {
   pending_submission.make_room();
   const std::lock_guard lock{mutex_};
@@ -127,8 +131,9 @@ bool shared_event::complete() const noexcept {
   return slot_->complete(last.number) || has_ended(last.process);
 }
 
-// Waits for tickets of unknown points in one timeline. Each wait is preceded only by waits for
-// older tickets, because the lock is held from reading the ticket on.
+// If another process made the last record, adds an operation to ticket_timeline_ that waits for the
+// record's ticket. The end of that operation is the record's point. mutex_ is held from reading the
+// ticket on, so the waits in that timeline are in the order of the tickets.
 point shared_event::latest() {
   const std::lock_guard lock{mutex_};
   const event_ticket last = slot_->last.load(std::memory_order_acquire);

@@ -13,58 +13,73 @@
 
 namespace weir::embedded::model {
 
-// A shared event, created or opened in this process. The last record of another process is
-// represented by a point of this process, in a timeline whose work waits for the record's ticket.
-// Waits for events therefore do not depend on processes.
+// A shared event, created or opened in this process. Its state lies in shared memory, in a slot
+// (shared_event_table.hpp).
 //
-// If a process ends before its record is complete, the record counts as complete.
+// Each record of the event, in any process, takes a ticket: the next number of the slot. A ticket
+// is complete when the work before its record is complete.
+//
+// A point is a position in a timeline, the engine's queue of operations that run in order. This
+// process represents a record of another process by a point of its own: the end of an operation
+// that waits until the ticket is complete. Streams wait for that point like for a record of this
+// process.
+//
+// If a process ends before its record is complete, the record counts as complete, so that no other
+// process waits forever.
 //
 // Objects are reused: make() or open() begins a lifetime, end() ends it. Thread safety: all other
 // members may be called from any thread.
 class shared_event {
  public:
-  // Creates an event of this process. Returns CUDA_ERROR_OUT_OF_MEMORY if the table is full.
+  // Creates an event of this process. Returns CUDA_ERROR_OUT_OF_MEMORY if the process's table of
+  // shared events is full or cannot be created.
   abi::CUresult make();
 
-  // Opens an event of another process by its handle. Returns the driver's error if there is none.
-  // Throws std::bad_alloc.
+  // Opens an event of another process by its handle. Returns CUDA_ERROR_MAP_FAILED if the handle
+  // refers to no event, and CUDA_ERROR_INVALID_CONTEXT for an event of this process. Throws
+  // std::bad_alloc.
   abi::CUresult open(const abi::CUipcEventHandle& handle);
 
   // Ends the lifetime of this object.
   void end() noexcept;
 
-  // Writes the handle by which another process opens it.
+  // Writes the handle by which another process opens the event.
   void get_ipc_handle(abi::CUipcEventHandle& out) const noexcept { identity_.write(out); }
   [[nodiscard]] bool is_local() const noexcept { return is_local_; }
 
-  // Records the event after everything in the submission. The record takes the next ticket when its
-  // place in the stream is decided, waits for the record before it, and completes its ticket.
-  // Records thus complete in ticket order across streams. Returns the point at which it is
-  // complete. Throws std::bad_alloc without recording.
+  // Records the event after all operations of `pending_submission`, which adds operations to a
+  // timeline. Takes the next ticket, and adds operations that wait for the previous ticket and then
+  // complete the new one. Records thus complete in the order of their tickets, across streams and
+  // processes. Returns the point at which the record is complete. Throws std::bad_alloc without
+  // recording.
   engine::point record_in(engine::timeline::submission& pending_submission);
 
-  // Returns true if any process has recorded it since it was made.
+  // Returns true if any process has recorded the event since it was made.
   [[nodiscard]] bool recorded() const noexcept;
 
-  // Returns true if the last record of any process is complete.
+  // Returns true if the event's last record, made by whichever process, is complete or can never
+  // become complete because its process has ended.
   [[nodiscard]] bool complete() const noexcept;
 
-  // Returns the point of the last record. Throws std::bad_alloc.
+  // Returns the point at which the event's last record is complete. Returns a null point if the
+  // record is already complete and this process has no point for it. Throws std::bad_alloc.
   [[nodiscard]] engine::point latest();
 
  private:
   abi::CUresult open_after_exit();
   void begin(shared_event_slot& slot, const ipc_identity& identity) noexcept;
-  void set_known_point(std::uint32_t ticket, engine::point end_point) noexcept;  // requires mutex_
+  // The caller holds mutex_.
+  void set_known_point(std::uint32_t ticket, engine::point end_point) noexcept;
 
-  shared_event_slot* slot_ = nullptr;
+  shared_event_slot* slot_ = nullptr;  // the event's state in shared memory
   ipc_identity identity_;
   bool is_local_ = false;
   std::mutex mutex_;                // guards the members below
   std::uint32_t known_ticket_ = 0;  // the last ticket whose point is known here
   engine::point known_point_;
   bool has_known_point_ = false;
-  // Waits for tickets whose points are not known, in their order.
+  // The timeline whose operations wait for the tickets of other processes, in the order of the
+  // tickets. Null until first needed.
   engine::timeline* ticket_timeline_ = nullptr;
 };
 

@@ -23,12 +23,13 @@ namespace weir::embedded::model {
 
 namespace {
 
-// A mapped table, and this process's references to its slots.
+// A mapped table, and the number of references that this process has to each of its slots.
 struct mapped_table {
   shared_event_table* table = nullptr;
-  // Empty once the other process has ended, when slot locks no longer matter.
+  // Closed by open() once the process that made the table has ended, because locks of its slots no
+  // longer matter.
   os::shared_memory segment;
-  // The number of event objects of this process, by slot.
+  // The number of event objects of this process for each slot index that has any.
   std::unordered_map<int, std::size_t> users;
 };
 
@@ -46,8 +47,8 @@ mapped_tables& tables() {
   return process_tables;
 }
 
-// Locks or unlocks a slot's byte. Returns false if another process holds it. The lock belongs to
-// the open file description, and mapping process opens its own.
+// Locks or unlocks the byte of a slot. Returns false if another process holds the lock. The lock
+// belongs to the open file description; each process that maps the table has its own.
 bool lock_slot(const mapped_table& table, int number, short lock_type) noexcept {
   struct flock byte {};
   byte.l_type = lock_type;
@@ -57,7 +58,7 @@ bool lock_slot(const mapped_table& table, int number, short lock_type) noexcept 
   return fcntl(table.segment.fd(), F_OFD_SETLK, &byte) == 0;
 }
 
-// Creates the table of this process. Leaves the mapping empty if the system cannot.
+// Creates the table of this process. Leaves `out` empty if the system cannot create it.
 void create_local(mapped_table& out) noexcept {
   os::shared_memory segment = os::shared_memory::create(sizeof(shared_event_table), "weir-events");
   if (!segment) return;
@@ -78,12 +79,12 @@ mapped_table& local_mapping() {
   const std::lock_guard lock{process_tables.mutex};
   if (process_tables.local_table == nullptr)
     process_tables.local_table = &process_tables.mappings.emplace_back();
-  // An earlier attempt may have failed because no descriptor was available.
+  // A failed creation is tried again, because the process may have had no free file descriptor.
   if (process_tables.local_table->table == nullptr) create_local(*process_tables.local_table);
   return *process_tables.local_table;
 }
 
-// Requires the lock.
+// Returns the mapping of a table, or null. The caller holds mapped_tables::mutex.
 mapped_table* find(const shared_event_table& table) noexcept {
   for (mapped_table& mapping : tables().mappings) {
     if (mapping.table == &table) return &mapping;
@@ -134,8 +135,8 @@ shared_event_table* shared_event_table::open(pid_t process, int fd, std::uint64_
   return table;
 }
 
-// A slot is free if no process has its event and the event's last record is complete. As on a GPU,
-// the handle of a destroyed event stays valid until another event gets the slot.
+// A slot is free if no process has its event open and the event's last record is complete. As on a
+// GPU, the handle of a destroyed event stays valid until another event gets the slot.
 shared_event_slot* shared_event_table::claim() {
   mapped_tables& process_tables = tables();
   const std::lock_guard lock{process_tables.mutex};
@@ -147,7 +148,8 @@ shared_event_slot* shared_event_table::claim() {
     if (local_table.users.contains(number) || !is_idle(slot) ||
         !lock_slot(local_table, number, F_WRLCK))
       continue;
-    if (!is_idle(slot)) {  // recorded and released in between
+    // Another process has recorded the event and released the slot in between.
+    if (!is_idle(slot)) {
       lock_slot(local_table, number, F_UNLCK);
       continue;
     }

@@ -11,23 +11,29 @@
 
 namespace weir::embedded::model {
 
-// A record of an event: its number within the slot, and the process that made it.
+// A ticket stands for one record of a shared event. `number` is one more than that of the previous
+// record in the event's slot. `process` is the ID of the process that made the record.
 struct alignas(8) event_ticket {
   std::uint32_t number = 0;
   std::int32_t process = 0;
 };
 static_assert(std::atomic<event_ticket>::is_always_lock_free, "processes share it");
 
-// The state of one event, shared by all processes. Each record takes the next ticket and completes
-// it in stream order. Completing a ticket completes all earlier ones, like a counting semaphore of
-// a GPU. Numbers wrap around and continue from one event of the slot to the next, so a late
-// completion has no effect.
+// A slot: the state of one event in shared memory. Each record takes the next ticket, and completes
+// it when the work before the record is complete. `completed` only grows: completing a ticket also
+// completes all earlier ones.
+// Ticket numbers wrap around. They continue when the slot is used for another event, so a late
+// completion for an old event has no effect.
 struct alignas(64) shared_event_slot {
-  std::atomic<unsigned long long> id{0};  // of the current or last event; 0 before the first
-  // Number and process in one atomic, so that each of two concurrent records sees its predecessor.
+  // The ID of the event that uses the slot, or used it last; 0 before the first event.
+  std::atomic<unsigned long long> id{0};
+  // The last ticket that was taken. Number and process are in one atomic, so that each of two
+  // concurrent records finds the ticket before its own.
   std::atomic<event_ticket> last{};
+  // The highest ticket that is complete.
   std::atomic<std::uint32_t> completed{0};
-  std::atomic<std::uint32_t> first{0};  // the last ticket before the event was made
+  // The last ticket that was taken before the current event was made.
+  std::atomic<std::uint32_t> first{0};
 
   [[nodiscard]] bool complete(std::uint32_t ticket) const noexcept {
     return static_cast<std::int32_t>(completed.load(std::memory_order_acquire) - ticket) >= 0;
@@ -55,12 +61,13 @@ static_assert(sizeof(shared_event_slot) == 64 &&
               std::atomic<unsigned long long>::is_always_lock_free &&
               std::atomic<event_ticket>::is_always_lock_free);
 
-// The slots for events that one process makes, in a segment that other processes open. An opened
-// table stays mapped until the process ends, because submitted work may still refer to it. It only
-// uses memory for touched pages.
+// The slots for the events that one process makes, in a segment that other processes open. A
+// process keeps an opened table mapped until it ends, because submitted work may refer to the
+// table. The table only uses memory for pages that were touched.
 //
-// Each other process that has an event holds a file lock on the slot's byte in the segment. The
-// system releases the lock when the process ends, so no slot is lost.
+// A process that has opened an event of another process holds a file lock on one byte of the
+// segment: the byte at the offset that equals the slot's index. The system releases the lock when
+// the process ends, so the slot becomes free.
 struct shared_event_table {
   static constexpr std::uint64_t expected_magic = 0x32'64'72'61'6f'62'72'77;  // "wrboard2"
   static constexpr std::size_t capacity = (std::size_t{1} << 14) - 1;
@@ -71,21 +78,23 @@ struct shared_event_table {
   std::uint32_t reserved[11];
   std::array<shared_event_slot, capacity> slots;
 
-  // Return the table of this process, created at the first call, and its descriptor. Return null or
-  // an invalid descriptor if the system cannot create it. Throws std::bad_alloc.
+  // Returns the table of this process, which the first call creates. Returns null if the system
+  // cannot create it. Throws std::bad_alloc.
   [[nodiscard]] static shared_event_table* local_table();
+  // Returns the file descriptor of local_table(), by which other processes open the table. Returns
+  // a negative number if the system cannot create the table. Throws std::bad_alloc.
   [[nodiscard]] static int local_descriptor();
 
   // Opens the table of another process. Returns null if the descriptor is not the expected table.
   // Throws std::bad_alloc.
   [[nodiscard]] static shared_event_table* open(pid_t process, int fd, std::uint64_t identity);
 
-  // Claims a slot of this process's table for a new event, with one reference. Returns null if the
-  // table is full. Throws std::bad_alloc.
+  // Claims a slot for a new event, with one reference. The table must be that of this process.
+  // Returns null if the table is full. Throws std::bad_alloc.
   [[nodiscard]] shared_event_slot* claim();
 
-  // Adds a reference of this process to a slot of another process. Returns null if the event with
-  // this ID no longer exists. Throws std::bad_alloc.
+  // Adds a reference of this process to the slot with index `number` of another process's table.
+  // Returns null if the slot no longer belongs to the event with this ID. Throws std::bad_alloc.
   [[nodiscard]] shared_event_slot* open_slot(std::size_t number, unsigned long long id);
 
   // Releases one reference of this process to a slot of any table.

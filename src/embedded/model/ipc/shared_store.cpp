@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t all_addresses = std::size_t{1} << 47;
 
-// The header lies at offsets that no block uses, because the system allocates no such low
-// addresses.
+// The header lies at the start of the segment. No block uses these offsets, because the system
+// allocates no addresses that low.
 constexpr std::size_t header_bytes = (sizeof(store_header) + 4095) / 4096 * 4096;
 static_assert(header_bytes <= std::size_t{1} << 20);
 
@@ -94,7 +94,8 @@ int shared_store::publish(unsigned long long id, std::uintptr_t address,
   if (number == static_cast<int>(store_header::capacity)) return -1;
   if (number == used_) ++used_;
   shared_piece& piece = header_->pieces[static_cast<std::size_t>(number)];
-  // A reader that reads one of the next two values during a change then also reads a changed ID.
+  // With this fence, a reader that reads the new address or size also finds that the ID has changed
+  // (imported_store::map()).
   std::atomic_thread_fence(std::memory_order_release);
   piece.address.store(address, std::memory_order_relaxed);
   piece.bytes.store(bytes, std::memory_order_relaxed);

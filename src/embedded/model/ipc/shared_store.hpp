@@ -13,7 +13,8 @@
 
 namespace weir::embedded::model {
 
-// A published piece of memory, as listed in the store's first pages.
+// A piece: one allocation in a store that other processes may open. publish() adds it; withdraw()
+// removes it.
 struct shared_piece {
   std::atomic<unsigned long long> id{0};  // the allocation's ID; 0 if unused
   std::atomic<std::uint64_t> address{
@@ -21,7 +22,8 @@ struct shared_piece {
   std::atomic<std::uint64_t> bytes{0};
 };
 
-// The part of a store that all processes read: its owner, and the pieces that may be opened.
+// The header of a store, which all processes read: the owner of the store, and the pieces that may
+// be opened.
 struct store_header {
   static constexpr std::uint64_t expected_magic = 0x31'65'72'6f'74'73'72'77;  // "wrstore1"
   static constexpr std::size_t capacity = 1 << 15;
@@ -35,18 +37,18 @@ struct store_header {
   std::array<shared_piece, capacity> pieces;
 };
 
-// A sparse segment as large as the address space. A block lies at the offset that equals its
-// address. The store therefore needs no allocator, and adjacent blocks form one mapping of the
-// system.
+// A store: a sparse shared memory segment as large as the address space, which holds device memory.
+// A block of memory lies at the offset that equals its address in the owning process. The store
+// therefore needs no allocator, and the system merges the mappings of adjacent blocks.
 //
-// Each device has a store for cuMemAlloc, and each shareable pool has its own. Reference-counted:
-// by its creator and by its blocks.
+// Each device has a store for cuMemAlloc, and each shareable pool has its own. The creator and each
+// mapped block hold a reference to the store.
 //
 // Thread safety: all members may be called from any thread.
 class shared_store {
  public:
   // Creates a store with one reference, for memory at a location that counts against a device.
-  // Returns null if the system cannot create it; memory then stays private.
+  // Returns null if the system cannot create the store. The caller then uses private memory.
   [[nodiscard]] static shared_store* create(int device,
                                             const abi::CUmemLocation& location) noexcept;
 
@@ -57,18 +59,22 @@ class shared_store {
   void retain() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept;
 
-  // Replaces untouched private pages by zeroed pages of the store. Returns false on failure.
+  // Replaces untouched private pages by zeroed pages of the store, and adds a reference. Returns
+  // false if the system cannot map them.
   [[nodiscard]] bool map_pages(void* start_address, std::size_t bytes) noexcept;
 
-  // Unmaps pages from map_pages() and frees them for all processes that have them open.
+  // Unmaps pages of map_pages() and releases their reference. Frees their memory, also for
+  // processes that still have it open.
   void remove_pages(void* start_address, std::size_t bytes) noexcept;
 
   // Like remove_pages(), but keeps the addresses reserved by private pages.
   void replace_with_private(void* start_address, std::size_t bytes) noexcept;
 
-  // Publishes a piece of the store. Returns its number, or -1 if the store has too many.
+  // Lets other processes open an allocation in the store. `id` is the allocation's ID. Returns the
+  // index of the piece in store_header::pieces, or -1 if all entries are in use.
   [[nodiscard]] int publish(unsigned long long id, std::uintptr_t address,
                             std::size_t bytes) noexcept;
+  // Ends publish() for the piece with this index.
   void withdraw(int piece) noexcept;
 
   [[nodiscard]] const os::shared_memory& segment() const noexcept { return segment_; }
@@ -83,7 +89,7 @@ class shared_store {
   store_header* header_;
   std::atomic<int> users_{1};
   std::mutex mutex_;  // guards which pieces are in use
-  int used_ = 0;      // pieces from this number on were never used
+  int used_ = 0;      // pieces from this index on were never used
 };
 
 }  // namespace weir::embedded::model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/kernel/function.cpp - functions and their attributes.
+// embedded/model/kernel/function.cpp - functions and their attributes.
 #include "embedded/model/kernel/function.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ unsigned compiled_cluster(const weir_kernel& kernel_description,
 
 int number(std::size_t value) noexcept { return static_cast<int>(value); }
 
-// Returns an attribute as compiled; nothing for an unknown attribute.
+// Returns the value of an attribute as compiled, or std::nullopt for an unknown attribute.
 std::optional<int> compiled_attribute(const weir_kernel& kernel, std::size_t constant_bytes,
                                       CUfunction_attribute attribute_id) noexcept {
   switch (attribute_id) {
@@ -115,7 +115,7 @@ void function::open(loaded_module& owner_module, const weir_kernel& kernel,
   image_ = owner_module.image;
 }
 
-// Releases the image without the lock, because unloading it takes long.
+// The old image is released after the lock, because unloading it may take long.
 void function::close() noexcept {
   std::shared_ptr<const module_image> old_image;
   open_.store(false);

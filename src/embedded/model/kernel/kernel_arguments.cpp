@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/kernel/kernel_arguments.cpp - reads and copies kernel arguments.
+// embedded/model/kernel/kernel_arguments.cpp - reads and copies kernel arguments.
 #include "embedded/model/kernel/kernel_arguments.hpp"
 
 #include <algorithm>

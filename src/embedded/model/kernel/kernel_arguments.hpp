@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/kernel/kernel_arguments.hpp - the arguments of a launch, as passed and as stored.
+// embedded/model/kernel/kernel_arguments.hpp - the arguments of a launch, as passed and as stored.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace weir::embedded::model {
 
-// Refers to the values of a call: a pointer to each, or a buffer with all of them. Valid during the
-// call.
+// Refers to the arguments of a launch call: a pointer to each argument, or a buffer with all of
+// them. Valid during the call.
 class kernel_arguments {
  public:
   kernel_arguments() = default;
@@ -23,14 +23,15 @@ class kernel_arguments {
   static abi::CUresult read(const weir_kernel& kernel, void* const* params, void* const* extra,
                             kernel_arguments& out) noexcept;
 
-  // Return the size and alignment of a buffer with all arguments, in bytes.
+  // Returns the size in bytes of a buffer with all arguments.
   [[nodiscard]] static std::size_t bytes(const weir_kernel& kernel) noexcept;
+  // Returns the alignment in bytes that such a buffer needs.
   [[nodiscard]] static std::size_t alignment(const weir_kernel& kernel) noexcept;
 
   // Copies the arguments into a buffer of bytes() bytes.
   void copy_to(const weir_kernel& kernel, std::byte* destination) const noexcept;
 
-  // Stores a pointer to each argument in such a buffer.
+  // Stores a pointer to each argument in `out`. `values` is a buffer that copy_to() has filled.
   static void point_into(const weir_kernel& kernel, const std::byte* values,
                          const void** out) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/kernel/kernel_work.cpp - packs launches into operations, and runs them.
+// embedded/model/kernel/kernel_work.cpp - packs launches into operations, and runs them.
 #include "embedded/model/kernel/kernel_work.hpp"
 
 #include <algorithm>
@@ -23,8 +23,8 @@ namespace {
 
 bool run_launch(const kernel::launch& launch_desc) noexcept {
   const CUresult status = kernel::run(launch_desc);
-  engine::notify_any_memory_written();  // the kernel may have written a word that a stream waits
-                                        // for
+  // The kernel may have written a word for whose value a stream waits.
+  engine::notify_any_memory_written();
   if (status == CUDA_SUCCESS) [[likely]]
     return true;
   engine::fail_device(status);
@@ -37,8 +37,9 @@ kernel::launch as_launch(const weir_kernel& kernel, const launch_shape& shape,
           shape.shared, shape.cooperative, arguments};
 }
 
-// A launch that fits into an operation's 48 bytes: no cluster, not cooperative, at most 24 bytes of
-// arguments. Block and grid sizes have the widths of their limits.
+// A launch that fits into an operation's 48 bytes: no cluster, not cooperative, at most 8 arguments
+// of 24 bytes in total. The members for grid and block sizes are just wide enough for the device's
+// limits.
 struct inline_kernel {
   static constexpr std::size_t max_inline_bytes = 24;
   static constexpr unsigned max_parameters = 8;
@@ -105,8 +106,8 @@ bool kernel_work::run() const noexcept {
   return run_launch(as_launch(kernel_, shape_, arguments()));
 }
 
-// Submitted as long work, because any kernel may take long; the host function thread leaves such
-// operations to the workers.
+// Submits every kernel as long work, because any kernel may take long. The host function thread
+// leaves such operations to the workers.
 engine::point submit_kernel(stream& target_stream, const weir_kernel& kernel,
                             const std::shared_ptr<const module_image>& image,
                             const launch_shape& shape, const kernel_arguments& arguments) {
@@ -132,7 +133,8 @@ namespace {
 
 bool has_compiled_cluster(const weir_kernel& kernel) noexcept { return kernel.cluster.x != 0; }
 
-// Returns what blocks of the kernel need, with the largest settable function attributes.
+// Returns the resources of the kernel's blocks, with the largest values of function attributes that
+// a program can set.
 block_resources largest_resources(const weir_kernel& kernel) noexcept {
   constexpr std::size_t shared = limits::shared_per_block_opt_in;
   return {.max_threads = kernel.max_threads,

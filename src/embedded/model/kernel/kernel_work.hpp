@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/kernel/kernel_work.hpp - a kernel launch, as stored in graphs and as a stream operation.
+// embedded/model/kernel/kernel_work.hpp - a kernel launch, as stored in graphs and as a stream
+// operation.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,8 @@ class kernel_work {
   [[nodiscard]] std::shared_ptr<const kernel_work> with(const launch_shape& shape,
                                                         int priority) const;
 
-  // Returns the priority, a hint without effect; it can be queried and is compared.
+  // Returns the priority of the launch. It has no effect, but programs can query it, and updates of
+  // executables compare it.
   [[nodiscard]] int priority() const noexcept { return priority_; }
 
   // Returns the context of the launched function.
@@ -52,24 +54,27 @@ class kernel_work {
   std::shared_ptr<const stored_arguments> arguments_;
 };
 
-// Submits a launch to a stream, also during a capture. Returns the point at which it is complete.
+// Submits a launch to a stream, also during a capture. Returns the point in the stream's timeline
+// at which the launch is complete.
 // The code must stay loaded until then; unloading a module waits for its context's work. Throws
 // std::bad_alloc without submitting anything.
 engine::point submit_kernel(stream& target_stream, const weir_kernel& kernel,
                             const std::shared_ptr<const module_image>& image,
                             const launch_shape& shape, const kernel_arguments& arguments);
 
-// Checks a kernel, already checked in its own shape, in another shape. Returns
-// CUDA_ERROR_INVALID_CLUSTER_SIZE for a cluster that is too large, does not divide the grid, or
-// differs from the compiled one. Returns CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE if the blocks of a
-// cooperative launch cannot all be resident.
+// Checks whether the kernel of `work` can be launched in another shape. work.shape() has already
+// been checked. Returns CUDA_ERROR_INVALID_CLUSTER_SIZE for a cluster that is too large, does not
+// divide the grid, or differs from the compiled one. Returns
+// CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE if the blocks of a cooperative launch cannot all be
+// resident.
 //
-// Function attributes may have changed since, so their largest settable values apply.
+// The function's attributes may have changed since work.shape() was checked. This function
+// therefore uses the largest values that the program could set.
 [[nodiscard]] abi::CUresult check_kernel_node_shape(const kernel_work& work,
                                                     const launch_shape& shape) noexcept;
 
-// Returns the shape of a node with new parameters and old attributes: cooperation and, unless one
-// of the kernels has a compiled cluster, the cluster.
+// Returns the shape of `work`, with `cooperative` from `attributes`. The cluster is also from
+// `attributes`, unless one of the two kernels was compiled for a cluster size.
 [[nodiscard]] launch_shape shape_with_attributes(const kernel_work& work,
                                                  const kernel_work& attributes) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/kernel/launch_shape.cpp - checks grids, blocks and clusters against the limits.
+// embedded/model/kernel/launch_shape.cpp - checks grids, blocks and clusters against the limits.
 #include "embedded/model/kernel/launch_shape.hpp"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/kernel/library.cpp - libraries and their kernels, and loading them into contexts.
+// embedded/model/kernel/library.cpp - libraries and their kernels, and loading them into contexts.
 #include "embedded/model/kernel/library.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace libraries {
 
 namespace {
 
-// Runs body(library) for a handle, with the lock held.
+// Runs body(library) for the library of a handle, with process::modules_mutex held.
 template <class Body>
 CUresult with_library(CUlibrary handle, Body&& body) {
   process& p = this_process();
@@ -46,7 +46,8 @@ CUkernel handle_of(const library_kernel& published) noexcept {
   return static_cast<CUkernel>(this_process().library_kernels.handle_of(&published));
 }
 
-// Requires the lock. Also removes kernels without a handle.
+// Removes all kernels of a library, including those without a handle. The caller holds
+// process::modules_mutex.
 void remove_kernels(library& owner) noexcept {
   auto& table = this_process().library_kernels;
   for (library_kernel* removed : std::exchange(owner.kernels, {})) {
@@ -56,7 +57,8 @@ void remove_kernels(library& owner) noexcept {
   }
 }
 
-// Makes an object with default settings for each kernel of the image. Requires the lock.
+// Makes an object with default settings for each kernel of the image. The caller holds
+// process::modules_mutex.
 void add_kernels(library& owner) {
   process& p = this_process();
   const std::size_t count = owner.image->kernels().size();
@@ -73,12 +75,13 @@ void add_kernels(library& owner) {
   for (library_kernel* created : owner.kernels) p.library_kernels.publish(created);
 }
 
-// Loads a library into a context: with its own image if that is unused, else with an image loaded
-// for the context. The host's loader is called without the lock, because a thread inside the loader
-// may wait for the lock.
+// Loads a library into a context: with library::image if no context has used that, else with an
+// image loaded for this context. Calls the host's loader without process::modules_mutex, because a
+// thread inside the loader may wait for that lock.
 class context_load {
  public:
-  // Runs body(library, module) with the lock held, after loading the library into the context.
+  // Loads the library into the context if needed, then runs body(library, module) with
+  // process::modules_mutex held.
   template <class Body>
   CUresult run(CUlibrary handle, context& target_context, Body&& body) {
     for (;;) {
@@ -97,8 +100,9 @@ class context_load {
   }
 
  private:
-  // Finds or makes the library's module in the context. Sets `lacks_image` if the caller has to
-  // load an image from `copy_` first.
+  // Finds or makes the library's module in the context. If an image must be loaded first, sets
+  // `lacks_image`, stores the code in `copy_` and returns an error. The caller then loads the image
+  // and tries again.
   CUresult load_into(library& loaded, context& target_context, loaded_module*& context_module,
                      bool& lacks_image) {
     if (const CUresult error = target_context.status()) return error;

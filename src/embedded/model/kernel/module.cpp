@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/kernel/module.cpp - modules, from their loading to the
-// destruction of their context.
+// embedded/model/kernel/module.cpp - modules, from their loading to the destruction of their
+// context.
 #include "embedded/model/kernel/module.hpp"
 
 #include <algorithm>
@@ -50,8 +50,9 @@ void remove_variables(loaded_module& removed_module) noexcept {
   }
 }
 
-// Clears a module that is no longer reachable. Returns its image, which the caller releases last
-// and without locks, because that calls the host's loader.
+// Ends the functions and variables of a module whose handle is no longer valid. Returns the
+// module's image. The caller releases the image without locks, because that calls the host's
+// loader. The caller holds process::modules_mutex.
 std::shared_ptr<const module_image> clear(loaded_module& removed_module) noexcept {
   process& p = this_process();
   for (const auto& [kernel, created] : std::exchange(removed_module.functions, {})) {
@@ -65,7 +66,7 @@ std::shared_ptr<const module_image> clear(loaded_module& removed_module) noexcep
   return std::move(removed_module.image);
 }
 
-// Requires the lock.
+// Adds a module to a context and to the table of modules. The caller holds process::modules_mutex.
 loaded_module* add(context& owner_context, const std::shared_ptr<const module_image>& image,
                    library* owner_library) {
   process& p = this_process();
@@ -76,7 +77,7 @@ loaded_module* add(context& owner_context, const std::shared_ptr<const module_im
   try {
     for (const weir_variable& variable : image->variables()) add_variable(*created, variable);
   } catch (...) {
-    (void)clear(*created);  // the caller holds the last reference
+    (void)clear(*created);  // not the last reference to the image: the caller holds one
     p.modules.recycle(created);
     throw;
   }
@@ -84,7 +85,8 @@ loaded_module* add(context& owner_context, const std::shared_ptr<const module_im
   return created;
 }
 
-// Runs body(module) for a handle, with the lock held.
+// Runs body(module) for the module of a handle, with process::modules_mutex held. Returns an error
+// for an invalid handle, or if the context cannot be used.
 template <class Body>
 CUresult with_module(CUmodule handle, Body&& body) {
   process& p = this_process();
@@ -169,7 +171,8 @@ CUresult unload(CUmodule module) {
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     image = remove(*found);
   }
-  // Includes launches by other threads until here; no later launch is possible.
+  // Waits again, for launches that other threads submitted meanwhile. The handles are invalid now,
+  // so no further launch is possible.
   owner->wait_for_work();
   return CUDA_SUCCESS;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/kernel/module_image.cpp - loads an image with the host's loader.
+// embedded/model/kernel/module_image.cpp - loads an image with the host's loader.
 #include "embedded/model/kernel/module_image.hpp"
 
 #include <dlfcn.h>
@@ -28,9 +28,10 @@ using namespace abi;
 
 namespace {
 
-// Returns a path of the descriptor that no earlier load has used, because the loader returns a
-// known object for a known path, whatever the path now refers to. The number of the load is encoded
-// in "." components, which do not change the path's meaning.
+// Returns a path of a file descriptor that no earlier load has used. The loader returns the object
+// that it has loaded from a path before, even if the path now refers to another file. Each load
+// therefore gets another path: the binary digits of a counter are encoded as "/." or "/"
+// components, which do not change the path's meaning.
 std::string path_of(int fd) {
   static constinit std::atomic<unsigned long long> loads{0};
   std::string path = "/proc/self/fd";
@@ -56,9 +57,9 @@ const Entry* find_in(const std::unordered_map<std::string_view, const Entry*>& e
   return found != entries.end() ? found->second : nullptr;
 }
 
-// Annotations for the thread sanitizer, which cannot see the host loader's own lock: an image may
-// be loaded where another thread unloaded one. A real lock here could deadlock, because the caller
-// may hold the loader's lock in a library's constructor.
+// Annotations for the thread sanitizer, which cannot see the host loader's own lock. An image may
+// be loaded at the address where another thread has unloaded one. A real lock here could deadlock,
+// because the caller may hold the loader's lock in a library's constructor.
 #if defined(WEIR_TELL_TSAN)
 char loader;
 void note_unload() noexcept { __tsan_release(&loader); }

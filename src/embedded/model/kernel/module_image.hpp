@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/kernel/module_image.hpp - a loaded shared object with the code and variables of a module.
+// embedded/model/kernel/module_image.hpp - a loaded shared object with the code and variables of a
+// module.
 #pragma once
 
 #include <memory>
@@ -14,20 +15,20 @@
 
 namespace weir::embedded::model {
 
-// A loaded image. It stays mapped while shared; code that may run a kernel or use a variable holds
-// it.
+// A loaded image. It stays mapped while a shared_ptr refers to it. Code that may run a kernel or
+// use a variable keeps such a pointer.
 //
 // Thread safety: all members may be called from any thread.
 class module_image {
  public:
   // Loads a separate copy of a checked image, so that no two images share variables. Returns
-  // CUDA_SUCCESS, CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND if it needs a symbol that this process
-  // does not have, or CUDA_ERROR_SHARED_OBJECT_INIT_FAILED. `diagnostic` receives the loader's
-  // message. Throws std::bad_alloc.
+  // CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND if the image needs a symbol that this process does
+  // not have. Returns CUDA_ERROR_SHARED_OBJECT_INIT_FAILED for any other failure of the loader.
+  // `diagnostic` receives the loader's message. Throws std::bad_alloc.
   static abi::CUresult load(const kernel::image_bytes& bytes,
                             std::shared_ptr<const module_image>& out, std::string& diagnostic);
 
-  // The loader's handle and the table that the image exports.
+  // Owns the host loader's handle of an object; unloads the object.
   struct unloader {
     void operator()(void* object) const noexcept;
   };
@@ -46,8 +47,9 @@ class module_image {
   // Returns the size in bytes of the image's constant memory.
   [[nodiscard]] std::size_t constant_bytes() const noexcept { return constant_bytes_; }
 
-  // Find by the linker's name; return null if there is none.
+  // Finds a kernel by its linker name. Returns null if there is none.
   [[nodiscard]] const weir_kernel* find_kernel(std::string_view name) const noexcept;
+  // Finds a variable by its linker name. Returns null if there is none.
   [[nodiscard]] const weir_variable* find_variable(std::string_view name) const noexcept;
 
  private:

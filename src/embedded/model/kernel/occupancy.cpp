@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/kernel/occupancy.cpp - how an H200 allocates registers and shared memory to blocks.
+// embedded/model/kernel/occupancy.cpp - how an H200 allocates registers and shared memory to
+// blocks.
 #include "embedded/model/kernel/occupancy.hpp"
 
 #include <algorithm>

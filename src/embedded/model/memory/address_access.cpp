@@ -18,7 +18,7 @@ using namespace abi;
 namespace {
 
 CUmemAccess_flags access_of(const mapping& target_mapping, const CUmemLocation& accessor) {
-  // As on an H200, the host's access is reported as that of the device.
+  // As on an H200, a query for the host reports the highest access of any device.
   if (accessor.type == CU_MEM_LOCATION_TYPE_HOST)
     return target_mapping.record->access.load(std::memory_order_relaxed);
   for (const CUmemAccessDesc& desc : target_mapping.access) {
@@ -27,7 +27,8 @@ CUmemAccess_flags access_of(const mapping& target_mapping, const CUmemLocation& 
   return CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
-// Sets the access of a location. Streams get the highest access of any device.
+// Sets the access of a location to a mapping. Streams of all devices get the highest access of any
+// device. Does not throw if the caller has reserved room for an element in `target_mapping.access`.
 void grant(mapping& target_mapping, const CUmemAccessDesc& requested) {
   std::erase_if(target_mapping.access, [&](const CUmemAccessDesc& desc) {
     return same_location(desc.location, requested.location);
@@ -40,7 +41,7 @@ void grant(mapping& target_mapping, const CUmemAccessDesc& requested) {
   target_mapping.record->access.store(maximum, std::memory_order_relaxed);
 }
 
-// Returns an error if a location cannot get this access to memory at a location.
+// Returns an error if `requested` is not possible for memory at `memory_location`.
 CUresult check_access(const CUmemAccessDesc& requested, const CUmemLocation& memory_location) {
   switch (requested.flags) {
     case CU_MEM_ACCESS_FLAGS_PROT_NONE:
@@ -92,7 +93,7 @@ CUresult set_access(std::uintptr_t address, std::size_t bytes,
     }
   }
   for (auto& [start, mapping] : covered) {
-    // The last call that may throw for this mapping.
+    // reserve() is the last call that may throw for this mapping.
     mapping.access.reserve(mapping.access.size() + requested.size());
     for (const CUmemAccessDesc& desc : requested) grant(mapping, desc);
   }
@@ -107,7 +108,7 @@ CUresult get_access(std::uintptr_t address, const CUmemLocation& accessor, CUmem
     out = access_of(*found, accessor);
     return CUDA_SUCCESS;
   }
-  // Memory that was not mapped reports no access.
+  // Memory of the driver outside of reserved ranges reports no access.
   if (address_map::find(address) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   out = CU_MEM_ACCESS_FLAGS_PROT_NONE;
   return CUDA_SUCCESS;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/model/memory/address_map.cpp - the ordered map; the threads' caches are in the header.
+// embedded/model/memory/address_map.cpp - the ordered map of records. The header looks up a
+// thread's cache.
 #include "embedded/model/memory/address_map.hpp"
 
 #include <atomic>
@@ -73,7 +74,8 @@ allocation* address_map::close(std::uintptr_t start, memory_kind kind, unsigned 
 
 void address_map::remove(allocation& record) noexcept {
   const std::lock_guard lock{mutex_};
-  // add() may already have removed a closed registration, when the driver got its memory.
+  // add() may already have removed the record of a closed registration, because the driver got new
+  // memory at its addresses.
   const auto found = records_by_base_.find(record.start());
   if (found != records_by_base_.end() && found->second == &record) erase(record);
 }

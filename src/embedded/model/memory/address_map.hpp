@@ -16,12 +16,13 @@
 
 namespace weir::embedded::model {
 
-// The records of all memory known to the driver, ordered by address. One map serves all devices,
-// because they share one address space.
+// The records of all memory known to the driver, ordered by address. A record (allocation.hpp) is
+// live while its memory is allocated. One map serves all devices, because they share one address
+// space.
 //
 // Every set and copy looks up its pointers, so each thread caches the records that it found last.
-// The cache needs no invalidation: a live record that holds the address is correct, whichever way
-// it was found.
+// The cache needs no invalidation, because a lookup checks each cached record: a record that is
+// live and holds the address is the right one.
 //
 // Thread safety: all members may be called from any thread.
 class address_map {
@@ -47,52 +48,56 @@ class address_map {
   static address_map& instance() noexcept;
 
   // Adds a record with a new ID for `extent` bytes of driver memory at `base`. The record is not
-  // live yet. Removes registrations that overlap it: the program must have unmapped that memory
-  // without unregistering it. Throws std::bad_alloc.
+  // live until the caller calls allocation::open(). Removes records that overlap it. Such a record
+  // is a registration whose memory the program has unmapped without unregistering it. Throws
+  // std::bad_alloc.
   [[nodiscard]] allocation& add(std::uintptr_t base, std::size_t extent);
 
   // Like add(), for the memory of a graph, which becomes live only while the graph uses it.
   [[nodiscard]] allocation& add_for_graph(graph_block& block);
 
   // Returns the record of graph memory, live or not, that holds `bytes` bytes at an address, or
-  // null. For operations that run only in a graph.
+  // null. Used for the operands of graph nodes, because graph memory is live only while the graph
+  // uses it.
   [[nodiscard]] static allocation* find_graph_memory(std::uintptr_t address,
                                                      std::size_t bytes) noexcept;
 
-  // Like add(), for registered memory of the program. Returns null and sets `conflict` to the other
-  // record's kind if a record overlaps. Throws std::bad_alloc.
+  // Like add(), for registered memory of the program. If an existing record overlaps, returns null
+  // and sets `conflict` to the kind of that record. Throws std::bad_alloc.
   [[nodiscard]] allocation* add_registration(std::uintptr_t base, std::size_t extent,
                                              memory_kind& conflict);
 
-  // Closes the live allocation of this kind at `start`; if `id` is not 0, only with this ID. The
-  // record stays in the map until remove(). Stores its size in `bytes`. Returns null if there is
-  // none, or if another thread was faster.
+  // Closes the live allocation of this kind that starts at `start`, so that find() no longer
+  // returns it. If `id` is not 0, the allocation must have this ID. If `bytes` is not null, stores
+  // the size there. The record stays in the map until remove(). Returns null if there is no such
+  // allocation, or if another thread has closed it first.
   [[nodiscard]] allocation* close(std::uintptr_t start, memory_kind kind, unsigned long long id = 0,
                                   std::size_t* bytes = nullptr) noexcept;
 
   // Removes a record that is not live, and keeps it for reuse.
   void remove(allocation& record) noexcept;
 
-  // Returns true if `bytes` bytes from an address lie in adjacent mappings that all grant streams
-  // this access.
+  // Returns true if the `bytes` bytes from an address on lie in adjacent mappings of cuMemMap, and
+  // all these mappings grant streams this access.
   [[nodiscard]] static bool is_fully_mapped(std::uintptr_t address, std::size_t bytes,
                                             abi::CUmemAccess_flags requested) noexcept;
 
   // Returns a number that is unique among allocations.
   [[nodiscard]] static unsigned long long next_id() noexcept;
 
-  // Stores the next live allocations of a context from address `first_address` on, and moves
-  // `first_address` past them. Returns their number, which is less than out.size() only at the end.
+  // Stores the live allocations of a context that start at `first_address` or above in `out`, by
+  // ascending address. Sets `first_address` to where the next call continues. Returns the number of
+  // stored allocations, which is less than out.size() only if no more follow.
   [[nodiscard]] std::size_t list_owned_by(const context& owner, std::uintptr_t& first_address,
                                           std::span<allocation*> out) const noexcept;
 
  private:
   [[nodiscard]] allocation* look_up(std::uintptr_t address) const noexcept;
 
-  // Require the lock.
+  // The caller holds mutex_ for find_overlapping(), replace(), insert() and erase().
   [[nodiscard]] allocation* find_overlapping(std::uintptr_t address,
                                              std::size_t bytes) const noexcept;
-  // Removes overlapping records, then adds one.
+  // Removes all records that overlap the memory, then adds a record.
   allocation& replace(std::uintptr_t base, std::size_t extent);
   allocation& insert(std::uintptr_t base, std::size_t extent);
   void erase(allocation& record) noexcept;

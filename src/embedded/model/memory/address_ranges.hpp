@@ -16,7 +16,7 @@
 
 namespace weir::embedded::model::address_space {
 
-// A whole allocation mapped at some addresses.
+// A mapping of one whole physical allocation at a range of addresses.
 struct mapping {
   physical_memory* memory = nullptr;
   std::size_t bytes = 0;
@@ -24,7 +24,7 @@ struct mapping {
   std::vector<abi::CUmemAccessDesc> access{};
 };
 
-// A reserved range, with its mappings by their start.
+// A reserved range of addresses, with its mappings by start address.
 struct range {
   std::size_t bytes = 0;
   std::map<std::uintptr_t, mapping> mapped;
@@ -32,7 +32,8 @@ struct range {
 
 using ranges_by_start = std::map<std::uintptr_t, range>;
 
-// All reserved ranges. Never destroyed, because mapped memory may be used until the process ends.
+// All reserved ranges; `mutex` guards them. Never destroyed, because mapped memory may be used
+// until the process ends.
 struct reservations {
   std::shared_mutex mutex;
   ranges_by_start ranges;
@@ -45,8 +46,8 @@ reservations& all_reservations();
   return start_address + bytes > start_address;
 }
 
-// Returns the entry that contains an address, in a map from starts to objects with a length; end()
-// if there is none.
+// Returns the entry of a map that contains an address, or end(). The keys are start addresses; the
+// values have a length `bytes`.
 template <class Map>
 auto find_containing(Map& objects, std::uintptr_t address) {
   auto next = objects.upper_bound(address);
@@ -55,13 +56,13 @@ auto find_containing(Map& objects, std::uintptr_t address) {
   return address - before->first < before->second.bytes ? before : objects.end();
 }
 
-// Returns the mapping at an address, or null.
+// Returns the mapping that contains an address, or null. The caller holds reservations::mutex.
 mapping* mapping_at(ranges_by_start& ranges, std::uintptr_t address);
 
 using mapping_iterator = std::map<std::uintptr_t, mapping>::iterator;
 
-// The mappings of a range that lie in a given part of it, as iterators to the first and past the
-// last.
+// The result of mappings_in(): the mappings that start in the requested part of a range, as
+// iterators to the first and past the last.
 struct mappings {
   mapping_iterator first, last;
   bool whole = true;    // no mapping extends beyond the part
@@ -71,7 +72,8 @@ struct mappings {
   [[nodiscard]] auto end() const { return last; }
 };
 
-// Returns the mappings in [start_address, start_address + bytes) of a range.
+// Returns the mappings in [start_address, start_address + bytes) of a range. The caller holds
+// reservations::mutex.
 mappings mappings_in(range& containing_range, std::uintptr_t start_address, std::size_t bytes);
 
 }  // namespace weir::embedded::model::address_space

@@ -28,7 +28,7 @@ using physical::granularity;
 
 bool is_aligned(std::uintptr_t value) { return value % granularity == 0; }
 
-// Allocates a map node in advance, before steps that would have to be undone.
+// Allocates a node for a map in advance, so that a later insertion cannot throw.
 template <class Map>
 typename Map::node_type make_node(std::uintptr_t key, typename Map::mapped_type value) {
   Map map;
@@ -36,15 +36,16 @@ typename Map::node_type make_node(std::uintptr_t key, typename Map::mapped_type 
   return map.extract(map.begin());
 }
 
-// Gets addresses from the system without access to them. Returns null if there are none.
+// Reserves addresses without access to them. `flags` are additional flags of mmap(). Returns null
+// if the system has no such addresses left.
 void* reserve_pages(std::size_t bytes, void* start_address, int flags) noexcept {
   void* const mapped_address = mmap(start_address, bytes, PROT_NONE,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
   return mapped_address == MAP_FAILED ? nullptr : mapped_address;
 }
 
-// Replaces the pages by private memory. Work enqueued before the unmap then writes there without
-// harm.
+// Replaces mapped pages by private memory. Work that was enqueued before the unmap may still write
+// to these addresses without harm.
 void unmap_pages(std::uintptr_t start_address, std::size_t bytes) noexcept {
   mmap(reinterpret_cast<void*>(start_address), bytes, PROT_READ | PROT_WRITE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -93,7 +94,8 @@ void remove_record(mapping& target_mapping) noexcept {
   address_map::instance().remove(*target_mapping.record);
 }
 
-// Maps an allocation as the node describes, and moves the node into its range.
+// Maps the allocation of the node at start_address, and moves the node into the range that contains
+// the address. Returns an error without moving the node.
 CUresult map_whole(ranges_by_start& ranges, std::uintptr_t start_address, std::size_t bytes,
                    std::size_t offset, decltype(range::mapped)::node_type& node) {
   const physical_memory& memory = *node.mapped().memory;

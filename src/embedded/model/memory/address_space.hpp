@@ -13,17 +13,17 @@
 // mapped there. The address map then has a record of the mapping, which holds the access of
 // streams.
 //
-// The functions below return the driver's codes and throw std::bad_alloc. Pointers to results must
-// not be null. Thread safety: all functions may be called from any thread.
+// Functions that return CUresult return the driver's codes. All functions may throw std::bad_alloc.
+// Pointers to results must not be null. Thread safety: all functions may be called from any thread.
 namespace weir::embedded::model::address_space {
 
-// cuMemAddressReserve: reserves at `hint` if it is free, else anywhere. An alignment of 0 means the
-// granularity (physical_memory.hpp).
+// cuMemAddressReserve: reserves addresses at `hint` if they are free, else anywhere. `hint` and
+// `alignment` may be 0. An alignment below physical::granularity means that granularity.
 abi::CUresult reserve(std::size_t bytes, std::size_t alignment, std::uintptr_t hint,
                       std::uintptr_t& out);
 
-// cuMemAddressFree: frees a whole range that contains no mappings. Does not block; the addresses
-// return to the system once all work enqueued before is done.
+// cuMemAddressFree: frees a whole range that contains no mappings. Does not block. The addresses
+// return to the system once all work that was enqueued before the call is complete.
 abi::CUresult free(std::uintptr_t start, std::size_t bytes);
 
 // Returns true if an address lies in a reserved range.
@@ -34,18 +34,21 @@ abi::CUresult free(std::uintptr_t start, std::size_t bytes);
 abi::CUresult map(std::uintptr_t start_address, std::size_t bytes, std::size_t offset,
                   abi::CUmemGenericAllocationHandle memory);
 
-// cuMemUnmap: unmaps whole mappings; the range may contain holes. Does not block.
+// cuMemUnmap: unmaps all mappings in a part of a range, which may also contain unmapped addresses.
+// A mapping that extends beyond the part is an error. Does not block.
 abi::CUresult unmap(std::uintptr_t start_address, std::size_t bytes);
 
-// cuMemSetAccess: sets the access of locations to whole, adjacent mappings.
+// cuMemSetAccess: sets the access of locations to a part of a range. The part must consist of whole
+// mappings without gaps.
 abi::CUresult set_access(std::uintptr_t start_address, std::size_t bytes,
                          std::span<const abi::CUmemAccessDesc> requested);
 
-// cuMemGetAccess, for memory of any kind.
+// cuMemGetAccess. Memory of the driver that was not mapped by map() reports no access.
 abi::CUresult get_access(std::uintptr_t start_address, const abi::CUmemLocation& accessor,
                          abi::CUmemAccess_flags& out);
 
-// Returns true if a device has this access to all mapped bytes from an address on.
+// Returns true if a device has this access to all mappings that overlap `bytes` bytes from an
+// address on. Returns false if the address lies in no reserved range.
 [[nodiscard]] bool allows(int device, std::uintptr_t start_address, std::size_t bytes,
                           abi::CUmemAccess_flags requested);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/model/memory/allocation.hpp - a piece of memory known to the driver: address, kind and
+// embedded/model/memory/allocation.hpp - an allocation that the driver knows: address, kind and
 // owner.
 #pragma once
 
@@ -33,31 +33,36 @@ enum class memory_kind : std::uint8_t {
   opened,            // cuIpcOpenMemHandle: memory of another process
   variable,          // cuModuleGetGlobal: a variable of a module
   managed_variable,  // a managed variable of a module
-  // An allocation node's memory after a launch. It is live only then; its record exists as long as
-  // its addresses.
+  // Memory that an allocation node of a graph allocates. It is live from a launch that allocates it
+  // to its free. The record exists as long as the graph's addresses are reserved.
   graph,
 };
 
-// A record of the address map (address_map.hpp). Records are reused and never freed, so a thread
-// with a cached record can always check whether it still holds an address. Live records never
-// overlap.
+// A record of the address map (address_map.hpp). A record is live while its memory is allocated:
+// from open() to close(). Live records never overlap. Records are reused and never freed, so a
+// thread that has cached a pointer to a record can always check whether the record still holds an
+// address.
 //
-// Between add() and remove() any thread may read a record without a lock. Except `sync_memops` and
-// `access`, its members do not change while it is live.
+// Any thread may read a record without a lock between address_map::add() and address_map::remove().
+// While the record is live, only `sync_memops`, `access` and `piece` may change.
 struct allocation {
   std::atomic<std::uintptr_t> base{0};
   std::atomic<std::size_t> bytes{0};  // as requested; 0 if not live
+  // Counts the lifetimes of the record; move_to() increments it.
   std::atomic<std::uint32_t> generation{0};
   std::size_t extent = 0;     // the bytes that it occupies, at least `bytes`
   unsigned long long id = 0;  // unique among allocations
   memory_kind kind = memory_kind::device;
-  // Pinned, registered, or of a host pool: copies and attributes treat it as host memory.
+  // True for pinned and registered memory, and for memory of a host location. Copies and attributes
+  // treat it as host memory.
   bool on_host = false;
+  // The value of CU_POINTER_ATTRIBUTE_SYNC_MEMOPS.
   std::atomic<bool> sync_memops{false};
-  // The access of streams; mapped memory and host pools may grant less.
+  // The access that streams have. It may be less than read and write only for mapped memory and
+  // host pools.
   std::atomic<abi::CUmemAccess_flags> access{abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   unsigned flags = 0;  // as reported by cuMemHostGetFlags
-  // How it may be exported.
+  // The kinds of handles by which the memory may be exported to other processes.
   abi::CUmemAllocationHandleType handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;
   // Null for pooled memory, which belongs to its pool, and for mapped memory.
   context* owner_context = nullptr;
@@ -72,12 +77,16 @@ struct allocation {
   std::atomic<graph_block*> backing_block{nullptr};  // graph memory only
   // Graph memory only: a bit for the ordinal of each device that may use it.
   std::atomic<std::uint64_t> graph_users{0};
-  shared_store* store = nullptr;  // where it lies, if other processes may open it
-  std::atomic<int> piece{-1};     // its number in the store, once another process may open it
+  // The shared memory in which the allocation lies, so that other processes can open it
+  // (shared_store.hpp); null for private memory.
+  shared_store* store = nullptr;
+  // The allocation's index in store_header::pieces; -1 until shared_store::publish() has let other
+  // processes open it.
+  std::atomic<int> piece{-1};
 
   // Returns true if the allocation is live and contains the address. May be called on a record that
-  // was reused. The values belong to one lifetime: open() stores the bytes after the generation and
-  // base, and a later base follows a later generation.
+  // was reused meanwhile. The three values that it reads belong to one lifetime: move_to() stores
+  // the generation before the base, and open() stores the bytes last.
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
     const std::uint32_t first_generation = generation.load(std::memory_order_acquire);
     const std::size_t live = bytes.load(std::memory_order_acquire);
@@ -101,16 +110,17 @@ struct allocation {
     return base.load(std::memory_order_relaxed);
   }
 
-  // Sets the address of the next lifetime. Only while it is not live.
+  // Sets the address of the next lifetime. The caller ensures that the record is not live.
   void move_to(std::uintptr_t address) noexcept {
     generation.store(generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     base.store(address, std::memory_order_release);
   }
 
-  // Makes it live.
+  // Makes the record live with a size of `count` bytes.
   void open(std::size_t count) noexcept { bytes.store(count, std::memory_order_release); }
 
-  // Ends it. Returns the bytes that it had, or 0 if another thread was faster.
+  // Makes the record no longer live. Returns the bytes that it had, or 0 if another thread has
+  // closed it first.
   [[nodiscard]] std::size_t close() noexcept {
     return bytes.exchange(0, std::memory_order_acq_rel);
   }

@@ -12,9 +12,10 @@
 
 namespace weir::embedded::model {
 
-// Closes the allocation of a kind that starts at an address, so that no other call finds it. Unless
-// commit() is called, the destructor makes it live again, for a removal that fails. Empty if there
-// is none, or if another thread was faster.
+// Closes the allocation of a kind that starts at an address, so that no other call finds it. The
+// destructor makes the allocation live again unless commit() was called, so a removal that fails
+// changes nothing. The object is empty (converts to false) if there is no such allocation, or if
+// another thread has closed it first.
 class allocation_removal {
  public:
   allocation_removal(std::uintptr_t start, memory_kind kind) noexcept
@@ -28,7 +29,7 @@ class allocation_removal {
   [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
   [[nodiscard]] context& owner_context() const noexcept { return *record_->owner_context; }
 
-  // Ends it permanently. The caller removes the record from the map.
+  // Makes the removal permanent. The caller removes the returned record from the address map.
   [[nodiscard]] allocation& commit() noexcept { return *std::exchange(record_, nullptr); }
 
  private:

@@ -84,7 +84,7 @@ void release(allocation& record) noexcept {
   device* const source_device = record.memory_device;
   auto& table = this_process().arrays;
   table.retire(removed,
-               table.handle_of(removed));  // the thread that closed the record owns the array
+               table.handle_of(removed));  // only the thread that closed the record comes here
   address_map::instance().remove(record);
   backing::deallocate(address, extent, source_device);
   table.recycle(removed);

@@ -13,8 +13,8 @@ namespace weir::embedded::model {
 class context;
 
 // An array. Its elements are packed, row after row and slice after slice; layers are slices.
-// Programs never see its address, but the address map has it, so that a copy can be traced to its
-// array.
+// Programs never see the array's address. The address map has a record of it, so that the array can
+// be found from the address in a copy.
 //
 // Objects are reused (handle_table.hpp). The members do not change during the lifetime of the
 // array.
@@ -30,8 +30,8 @@ struct array {
   [[nodiscard]] abi::CUarray handle() const noexcept;
 };
 
-// The functions below return the driver's codes. Thread safety: all functions may be called from
-// any thread.
+// Functions that return CUresult return the driver's codes. Thread safety: all functions may be
+// called from any thread.
 namespace arrays {
 
 // Returns the array of a handle, or null.
@@ -41,10 +41,12 @@ namespace arrays {
 abi::CUresult create(context& owner_context, const abi::CUDA_ARRAY3D_DESCRIPTOR& requested,
                      abi::CUarray* out);
 
-// Waits for the work of the array's context, then frees the array.
+// Waits for the work of the array's context, then frees the array. Returns
+// CUDA_ERROR_INVALID_HANDLE for another handle.
 abi::CUresult destroy(abi::CUarray handle);
 
-// Frees the memory of an array whose context ends. Its record is already closed.
+// Frees an array and its memory. The caller has already closed `record`, the array's record in the
+// address map.
 void release(allocation& record) noexcept;
 
 }  // namespace arrays

@@ -69,7 +69,7 @@ bool within(const device& target_device, const extent_limits& limits,
          within(target_device, limits.depth, requested.Depth);
 }
 
-// Returns true if the shape has all extents that its flags require.
+// Returns true if the descriptor has all extents that its flags require.
 bool is_whole(const CUDA_ARRAY3D_DESCRIPTOR& requested) noexcept {
   const bool layered = (requested.Flags & CUDA_ARRAY3D_LAYERED) != 0;
   if (requested.Width == 0 || (layered && requested.Depth == 0)) return false;

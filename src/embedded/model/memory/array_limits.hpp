@@ -14,7 +14,7 @@ class device;
 // The properties of a format.
 struct format_traits {
   std::size_t channel_bytes;  // 0 for a format that arrays do not support
-  unsigned channels;          // the number of channels that it requires; any_channels: 1, 2 or 4
+  unsigned channels;          // the required number of channels; any_channels stands for 1, 2 or 4
 };
 inline constexpr unsigned any_channels = 0;
 [[nodiscard]] format_traits traits_of(abi::CUarray_format format) noexcept;

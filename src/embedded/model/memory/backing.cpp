@@ -25,15 +25,16 @@ constexpr std::size_t round_up_to(std::size_t bytes, std::size_t unit) noexcept 
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Returns the mapping's length for a block: whole pages, or whole huge pages if it has that size.
-// An address sanitizer build always adds at least a byte, to detect overruns.
+// Returns the length of the mapping for a block: whole pages, or whole huge pages if the block is
+// at least as large as one. An address sanitizer build always adds at least a byte, to detect
+// overruns.
 constexpr std::size_t mapping_length(std::size_t bytes) noexcept {
   if (os::asan_build) return round_up_to(bytes + 1, 4096);
   return round_up_to(bytes, bytes >= huge_page ? huge_page : 4096);
 }
 
-// Larger blocks are not reported to the sanitizer, because its shadow would take an eighth of their
-// size.
+// The address sanitizer is not told of blocks of this size or more, because its shadow memory would
+// take an eighth of their size.
 constexpr std::size_t largest_watched = std::size_t{64} << 30;
 
 bool is_mapped(std::size_t bytes, const shared_store* store) noexcept {
@@ -54,7 +55,7 @@ void* map_pages(std::size_t length, shared_store* store) noexcept {
   void* mapped_address = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped_address == MAP_FAILED) return nullptr;
-  // Huge pages need an aligned start; the pages before and after the aligned part are unmapped.
+  // Huge pages need an aligned start. Unmaps the pages before and after the aligned part.
   const auto start = reinterpret_cast<std::uintptr_t>(mapped_address);
   const std::uintptr_t aligned = slack != 0 ? round_up_to(start, huge_page) : start;
   if (aligned != start) munmap(mapped_address, aligned - start);

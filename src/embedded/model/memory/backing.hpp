@@ -12,9 +12,9 @@ namespace weir::embedded::model {
 class device;
 class shared_store;
 
-// A block of host memory, aligned like device memory, and the corresponding share of a device's
-// memory. Its pages are untouched until used. Move-only; the destructor frees both unless release()
-// was called.
+// A block of host memory that stands for device memory and is aligned like it. The block may count
+// against the memory of a device. The system provides a page only when it is first touched.
+// Move-only. The destructor frees the block and ends its count, unless release() was called.
 class backing {
  public:
   static constexpr std::size_t alignment = 512;
@@ -51,8 +51,8 @@ class backing {
   static void deallocate(void* address, std::size_t bytes, device* charged_device,
                          shared_store* store = nullptr) noexcept;
 
-  // Returns the pages of an unused block to the system and loses their contents. Small blocks keep
-  // theirs.
+  // Returns the pages of an unused block to the system; their contents are lost. Does nothing for a
+  // small block, which comes from the heap.
   static void drop_pages(void* address, std::size_t bytes) noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return address_ != nullptr; }
@@ -69,7 +69,8 @@ class backing {
   shared_store* store_ = nullptr;
 };
 
-// Frees a released block as an operation of a stream, when the work before it is complete.
+// An operation of a stream that frees a released block. The stream runs it when the work before it
+// is complete.
 struct backing_release {
   void* address;
   std::size_t bytes;

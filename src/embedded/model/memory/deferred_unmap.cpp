@@ -59,7 +59,7 @@ void run_when_idle(const engine::operation& cleanup) noexcept {
     }
     line.release_when_drained();
   } catch (const std::exception&) {
-    // The addresses stay in use.
+    // There is no memory for the operation, so it never runs.
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/model/memory/deferred_unmap.hpp - frees addresses once running work can no longer touch
+// embedded/model/memory/deferred_unmap.hpp - unmaps addresses once running work can no longer touch
 // them.
 #pragma once
 
@@ -11,8 +11,10 @@
 
 namespace weir::embedded::model {
 
-// Unmaps whole pages once the given points are reached, but not before its destructor. The owner
-// can thus first remove its records, because other mappings may then get the addresses.
+// Unmaps whole pages once the given points are reached, but not before this object is destroyed. A
+// point is a position in a timeline, the engine's queue of a stream's operations. The owner removes
+// its records of the addresses before it destroys the object, because other mappings may get the
+// addresses afterwards.
 class deferred_unmap {
  public:
   // Throws std::bad_alloc; the pages then stay mapped.
@@ -32,13 +34,14 @@ class deferred_unmap {
   engine::timeline::submission submission_{timeline_.line};
 };
 
-// Unmaps whole pages once all work submitted to any stream so far is complete. Does so immediately
-// if it is complete already; never blocks. Until then the pages stay accessible and no other
-// mapping gets the addresses. May be called from any thread.
+// Unmaps whole pages once all work submitted to any stream so far is complete; immediately if it
+// already is. Never blocks. The pages stay accessible until they are unmapped, and no other mapping
+// gets their addresses. If memory for the operation runs out, the pages stay mapped. May be called
+// from any thread.
 void unmap_when_idle(void* address, std::size_t bytes) noexcept;
 
-// Like unmap_when_idle(), for an operation that also runs after a device failure. If memory runs
-// out, the operation never runs.
+// Like unmap_when_idle(), but runs `cleanup`, which must be an unconditional operation: one that
+// also runs after a device failure. If memory runs out, the operation never runs.
 void run_when_idle(const engine::operation& cleanup) noexcept;
 
 }  // namespace weir::embedded::model

@@ -26,15 +26,17 @@ struct page_advice {
   bool read_mostly = false;
   CUmemLocation preferred = no_location;
   CUmemLocation prefetched_to = no_location;
-  device* charged_device = nullptr;   // the device whose memory it counts against since a prefetch
+  // The device whose memory the page counts against; null if none.
+  device* charged_device = nullptr;
   std::vector<CUdevice> accessed_by;  // CU_DEVICE_CPU for the host
 };
 
-// Intervals by their first page, from 0 on; interval extends to the next.
+// Intervals of pages, by the index of their first page. The first interval begins at page 0. Each
+// interval ends where the next one begins. The last interval has no end and lies after the memory.
 using intervals = std::map<std::size_t, page_advice>;
 
-// Intervals by allocation ID; allocations without advice have no entry. Never destroyed, because
-// memory may be freed very late.
+// The intervals of each allocation, by its ID. Allocations without advice have no entry. Never
+// destroyed, because destructors of static objects may still free memory.
 struct advice_registry {
   std::mutex mutex;
   std::unordered_map<unsigned long long, intervals> advice_by_allocation;
@@ -55,21 +57,21 @@ page_range pages_of(const allocation& memory, std::uintptr_t address, std::size_
   return {offset / page_size, (offset + bytes + page_size - 1) / page_size};
 }
 
-// Makes an interval begin at a page.
+// Splits an interval if needed, so that an interval begins at this page. Returns that interval.
 intervals::iterator split(intervals& advice_by_page, std::size_t page) {
   const auto next = advice_by_page.upper_bound(page);
   const auto holder = std::prev(next);
   return holder->first == page ? holder : advice_by_page.emplace_hint(next, page, holder->second);
 }
 
-// Returns the bytes of an interval. Not for the last one, which lies after the memory.
+// Returns the bytes of an interval. Must not be called for the last interval, which has no end.
 std::size_t bytes_of(intervals::const_iterator interval) {
   return (std::next(interval)->first - interval->first) * page_size;
 }
 
-// For all intervals of the pages, first calls prepare(advice), which may throw and makes no
-// visible change. Then calls apply(advice, bytes), which must not throw. Either all pages
-// change or none.
+// Changes the advice on all pages that the bytes touch, or throws and changes none. First calls
+// prepare(advice) for each interval of these pages. prepare() may throw and must make no visible
+// change. Then calls apply(advice, bytes) for each interval, which must not throw.
 template <class Prepare, class Change>
 void change_pages(const allocation& memory, std::uintptr_t address, std::size_t bytes,
                   Prepare&& prepare, Change&& apply) {
@@ -94,7 +96,8 @@ CUdevice ordinal_of(const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
 }
 
-// Orders devices by ordinal, with the host last.
+// Returns the position at which to insert a device, so that devices are in the order of their
+// ordinals and the host is last.
 std::vector<CUdevice>::const_iterator insert_position(const std::vector<CUdevice>& devices,
                                                       CUdevice added) {
   return std::ranges::find_if(devices, [&](CUdevice device) {
@@ -131,7 +134,8 @@ int device_number_of(const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_INVALID ? CU_DEVICE_INVALID : ordinal_of(location);
 }
 
-// An H200 accepts a host node as preferred location, but keeps the previous location.
+// Returns true if advice with this preferred location has an effect. An H200 accepts a host node as
+// preferred location, but keeps the previous location.
 bool is_stored(const CUmemLocation& preferred) {
   return preferred.type == CU_MEM_LOCATION_TYPE_DEVICE ||
          preferred.type == CU_MEM_LOCATION_TYPE_HOST;

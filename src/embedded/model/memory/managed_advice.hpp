@@ -13,11 +13,12 @@
 // Managed memory never migrates here, so advice has no effect. It is stored page by page, because a
 // program can query it.
 //
-// The functions below throw std::bad_alloc. The bytes must lie in live managed memory. Thread
-// safety: all functions may be called from any thread.
+// Functions that are not noexcept throw std::bad_alloc. The bytes must lie in managed memory that
+// is still allocated.
+// Thread safety: all functions may be called from any thread.
 namespace weir::embedded::model::managed_advice {
 
-// No location. Its ID can be queried, so it has a defined value.
+// Stands for no location. A program can query the ID, so the ID has a defined value.
 inline constexpr abi::CUmemLocation no_location{abi::CU_MEM_LOCATION_TYPE_INVALID,
                                                 abi::CU_DEVICE_INVALID};
 
@@ -25,19 +26,19 @@ inline constexpr abi::CUmemLocation no_location{abi::CU_MEM_LOCATION_TYPE_INVALI
 void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes,
             abi::CUmem_advise advice, const abi::CUmemLocation& location);
 
-// Records a prefetch of these pages. As on an H200, pages prefetched to a device count against its
-// memory until they are freed or prefetched to another device. A prefetch to the host does not
-// change that.
+// Records a prefetch of the pages that [address, address + bytes) touches. As on an H200, pages
+// that were prefetched to a device count against its memory until they are freed or prefetched to
+// another device. A prefetch to the host does not end that count.
 void record_prefetch(const allocation& memory, std::uintptr_t address, std::size_t bytes,
                      const abi::CUmemLocation& location);
 
-// Gets the value of a CU_MEM_RANGE_ATTRIBUTE_* that all pages have in common, in the driver's
-// format. `out` has several elements only for CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY; unused elements
-// become CU_DEVICE_INVALID.
+// Gets the value of a CU_MEM_RANGE_ATTRIBUTE_* that all pages have in common, in the format of
+// cuMemRangeGetAttribute. `out` has several elements only for CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
+// unused elements become CU_DEVICE_INVALID.
 void query(const allocation& memory, std::uintptr_t address, std::size_t bytes,
            abi::CUmem_range_attribute attribute, std::span<int> out);
 
-// Removes the advice on memory that is freed.
+// Removes all advice on memory that is being freed. Its pages no longer count against any device.
 void forget(const allocation& memory) noexcept;
 
 }  // namespace weir::embedded::model::managed_advice

@@ -36,9 +36,9 @@ device* charged_device(const allocation& record) noexcept {
   return record.kind == memory_kind::device ? record.memory_device : nullptr;
 }
 
-// Removes a closed record from the map, and returns the operation that frees its memory. The record
-// must be removed first, because the next owner of the memory may add its own. Other processes can
-// no longer open the memory.
+// Removes a closed record from the address map, and returns the operation that frees the record's
+// memory. The memory must be freed only after the removal, because the next owner of the addresses
+// adds its own record. Other processes can no longer open the memory.
 backing_release remove_record(allocation& record) noexcept {
   const backing_release release{reinterpret_cast<void*>(record.start()), record.extent,
                                 charged_device(record), record.store};
@@ -99,8 +99,9 @@ CUresult free_pooled(allocation& block, std::uintptr_t address, engine::point un
   return freed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Frees device memory in stream order. Until it runs, the memory stays visible and may be freed by
-// another call; then it does nothing.
+// An operation that frees device memory in stream order. Until the operation runs, calls still find
+// the memory, and another call may free it. The operation then does nothing, because no live record
+// has this ID.
 struct deferred_free {
   allocation* record;
   unsigned long long id;
@@ -111,7 +112,7 @@ struct deferred_free {
   }
 };
 
-// Returns true if every page of the range is mapped.
+// Returns true if the operating system has mapped every page of the range.
 bool is_mapped(std::uintptr_t address, std::size_t bytes) noexcept {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = address & ~(page - 1);
@@ -119,8 +120,8 @@ bool is_mapped(std::uintptr_t address, std::size_t bytes) noexcept {
   return msync(reinterpret_cast<void*>(first), length, MS_ASYNC) == 0;
 }
 
-// Adds the record of a new allocation in a context, which is not live yet, and releases the block
-// to it.
+// Adds a record for a new allocation of a context. The record is not live yet, and now owns the
+// block.
 allocation& add_record(backing& block, std::size_t extent, memory_kind kind,
                        context& owner_context) {
   allocation& record =
@@ -194,13 +195,15 @@ CUresult allocate_pinned(context& owner_context, std::size_t bytes, unsigned fla
     *out = nullptr;
     return CUDA_SUCCESS;
   }
-  // The host would overcommit, and fail only when the pages are touched.
+  // Without this check the operating system would overcommit, and the program would fail only when
+  // it touches the pages.
   if (bytes > host_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
   backing block = backing::allocate(bytes, nullptr);
   if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
   allocation& record = add_record(block, bytes, memory_kind::pinned, owner_context);
   record.on_host = true;
-  // With a unified address space memory is always mapped, and portable unless it is write-combined.
+  // As on a GPU with unified addressing, pinned memory is always mapped. It is portable unless it
+  // is write-combined.
   record.flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
   if ((flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0) record.flags |= CU_MEMHOSTALLOC_PORTABLE;
   *out = reinterpret_cast<void*>(record.start());
@@ -248,8 +251,8 @@ CUresult unregister_host(void* pointer) {
   return free_after_work(address, memory_kind::registered);
 }
 
-// Frees the memory of a closed context, 64 allocations at a time: a list of all would have to be
-// allocated.
+// Frees the memory of a closed context, 64 allocations at a time. A list of all allocations would
+// need memory, which may have run out.
 void release_context(context& closed) noexcept {
   std::array<allocation*, 64> batch;
   std::uintptr_t first_address = 0;

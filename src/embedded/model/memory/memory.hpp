@@ -15,11 +15,11 @@ class stream;
 
 // Device memory is host memory, and one address serves both sides, so host code can use every
 // pointer. The allocation record (allocation.hpp) determines whether a pointer counts as device or
-// host memory, and calls enforce it.
+// host memory. Driver calls check that the program respects this.
 //
-// The functions below return the driver's codes, and throw std::bad_alloc if the driver's own
-// records do not fit. Pointers to results must not be null. Thread safety: all functions may be
-// called from any thread.
+// Functions that return CUresult return the driver's codes. They throw std::bad_alloc if there is
+// no memory for the driver's own records. Pointers to results must not be null. Thread safety: all
+// functions may be called from any thread.
 namespace memory {
 
 // cuMemAlloc: allocates memory of the context's device. Does not block.
@@ -31,25 +31,28 @@ abi::CUresult allocate_managed(context& owner_context, std::size_t bytes, unsign
                                abi::CUdeviceptr* out);
 
 // cuMemFree: frees device, managed, pooled, imported or graph memory by its start; ignores null.
-// Waits for the work of the context that owns the memory, but not for pooled and graph memory.
+// Waits for the work of the context that owns the memory. Does not wait for pooled and graph
+// memory.
 abi::CUresult free_device(abi::CUdeviceptr address);
 
-// cuMemFreeAsync: like free_device(), in stream order. Work submitted to the stream before may
-// still use the memory.
+// cuMemFreeAsync: like free_device(), in stream order. Work submitted to the stream before the free
+// may still use the memory. Returns CUDA_ERROR_NOT_SUPPORTED for managed and imported memory.
 abi::CUresult free_async(abi::CUdeviceptr address, stream& target_stream);
 
-// cuMemHostAlloc: allocates host memory that copies need not stage. 0 bytes give null and
+// cuMemHostAlloc: allocates pinned host memory. For 0 bytes, sets `*out` to null and returns
 // CUDA_SUCCESS.
 abi::CUresult allocate_pinned(context& owner_context, std::size_t bytes, unsigned flags,
                               void** out);
 
-// cuMemFreeHost: waits for the work of the owning context, then frees. Ignores null.
+// cuMemFreeHost: waits for the work of the context that owns the memory, then frees it. Ignores
+// null.
 abi::CUresult free_pinned(void* pointer);
 
-// cuMemHostRegister and cuMemHostUnregister: make the program's own memory pinned, and pageable
-// again.
+// cuMemHostRegister: makes the program's own memory pinned.
 abi::CUresult register_host(context& owner_context, void* pointer, std::size_t bytes,
                             unsigned flags);
+// cuMemHostUnregister: waits for the work of the context that registered the memory, then makes the
+// memory pageable again.
 abi::CUresult unregister_host(void* pointer);
 
 // Frees all memory that belongs to a context whose work is complete.

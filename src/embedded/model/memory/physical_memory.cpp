@@ -18,9 +18,10 @@ using namespace abi;
 
 namespace {
 
-std::mutex counts_mutex;
+std::mutex counts_mutex;  // guards `handles` and `mappings` of all physical memory
 
-// Each segment has a label after the memory, which describes it to importing processes.
+// Describes the memory to processes that import it. The label is in a page at the end of each
+// exportable segment, after the memory itself.
 struct label {
   char magic[16];
   std::uint64_t bytes;
@@ -50,7 +51,8 @@ bool write_label(const os::shared_memory& segment, std::size_t bytes,
   return true;
 }
 
-// Returns false for a segment that does not hold an allocation.
+// Reads the label of an imported segment. Returns false if the segment does not hold an exported
+// allocation.
 bool read_label(const os::shared_memory& segment, label& out) noexcept {
   const std::size_t whole = segment.bytes();
   if (!segment.is_sealed() || whole <= label_page || (whole - label_page) % granularity != 0)
@@ -62,7 +64,7 @@ bool read_label(const os::shared_memory& segment, label& out) noexcept {
   return std::memcmp(out.magic, magic, sizeof magic) == 0 && out.bytes == whole - label_page;
 }
 
-// Frees the memory once no handle or mapping is left. Requires the lock.
+// Frees the memory if no handle and no mapping is left. The caller holds counts_mutex.
 void end_if_unused(physical_memory& memory) noexcept {
   if (memory.handles != 0 || memory.mappings != 0) return;
   if (memory.memory_device != nullptr) memory.memory_device->release_memory(memory.bytes);
@@ -75,7 +77,8 @@ bool may_be_exported(const CUmemAllocationProp& properties) noexcept {
   return (properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0;
 }
 
-// Creates an object with one handle from pages and their segment.
+// Creates a physical_memory with one reference to its handle, from pages and the segment that holds
+// them.
 CUmemGenericAllocationHandle adopt(os::shared_pages pages, os::shared_memory segment,
                                    std::size_t bytes, const CUmemAllocationProp& properties,
                                    device* target_device) {
@@ -90,7 +93,8 @@ CUmemGenericAllocationHandle adopt(os::shared_pages pages, os::shared_memory seg
   return publish(created);
 }
 
-// The host has one NUMA node, 0.
+// Returns an error unless the location is a device of the process, the host, or NUMA node 0, the
+// host's only node.
 CUresult check_location(const CUmemLocation& location) {
   switch (location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
@@ -105,7 +109,7 @@ CUresult check_location(const CUmemLocation& location) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// Returns an error if there is no memory with these properties.
+// Returns an error if cuMemCreate cannot make memory with these properties.
 CUresult check_properties(const CUmemAllocationProp& requested) {
   constexpr unsigned windows_types = CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT;
   if (requested.type != CU_MEM_ALLOCATION_TYPE_PINNED ||

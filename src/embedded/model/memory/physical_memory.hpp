@@ -20,8 +20,8 @@ class device;
 // other processes that received its descriptor. It exists while a handle or mapping exists. Only
 // exportable memory has a file descriptor, because a process has few of them.
 //
-// Objects are reused (handle_table.hpp). The lock of the physical memory guards the counts; the
-// other members do not change.
+// Objects are reused (handle_table.hpp). A lock in physical_memory.cpp guards `handles` and
+// `mappings`. The other members do not change during a lifetime.
 struct physical_memory {
   os::shared_pages pages;
   os::shared_memory segment;  // exportable memory only: the segment that begins with `pages`
@@ -30,15 +30,17 @@ struct physical_memory {
   // The device whose memory it counts against; null for host memory and for memory imported from
   // another process.
   device* memory_device = nullptr;
+  // The number of references by cuMemCreate, cuMemImport* and cuMemRetainAllocationHandle. They
+  // share one handle.
   std::size_t handles = 0;
   std::size_t mappings = 0;
 };
 
-// The functions below return the driver's codes and throw std::bad_alloc. Thread safety: all
-// functions may be called from any thread.
+// Functions that return CUresult return the driver's codes and throw std::bad_alloc. Thread safety:
+// all functions may be called from any thread.
 namespace physical {
 
-// Sizes and offsets of allocations, and addresses and sizes of mappings, are multiples of this many
+// The size of an allocation, and the address and size of a mapping, are multiples of this number of
 // bytes.
 inline constexpr std::size_t granularity = std::size_t{2} << 20;
 
@@ -46,25 +48,26 @@ inline constexpr std::size_t granularity = std::size_t{2} << 20;
 abi::CUresult create(std::size_t bytes, const abi::CUmemAllocationProp& requested,
                      abi::CUmemGenericAllocationHandle* out);
 
-// cuMemRelease: releases one handle.
+// cuMemRelease: releases one reference to the handle. The handle becomes invalid with the last one.
 abi::CUresult release(abi::CUmemGenericAllocationHandle handle);
 
 // cuMemGetAllocationPropertiesFromHandle.
 abi::CUresult get_properties(abi::CUmemGenericAllocationHandle handle,
                              abi::CUmemAllocationProp& out);
 
-// cuMemExportToShareableHandle and cuMemImportFromShareableHandle, with file descriptors. The
-// caller keeps an imported descriptor. Returns CUDA_ERROR_UNKNOWN for a descriptor of other memory.
+// cuMemExportToShareableHandle: creates a file descriptor of the memory, owned by the caller.
 abi::CUresult export_descriptor(abi::CUmemGenericAllocationHandle handle, int* out);
+// cuMemImportFromShareableHandle, for a file descriptor, which the caller still owns afterwards.
+// Returns CUDA_ERROR_UNKNOWN if the descriptor is not that of an exported allocation.
 abi::CUresult import_descriptor(int descriptor, abi::CUmemGenericAllocationHandle* out);
 
-// acquire_mapping() returns the memory of a handle, or null, and counts a mapping.
-// release_mapping() releases that mapping.
+// Returns the memory of a handle and counts a mapping of it. Returns null for an invalid handle.
 [[nodiscard]] physical_memory* acquire_mapping(abi::CUmemGenericAllocationHandle handle) noexcept;
+// Ends the count of a mapping. Frees the memory if no handle and no other mapping exists.
 void release_mapping(physical_memory& mapped) noexcept;
 
-// Returns a handle of mapped memory and counts it: the existing handle, or a new one if all were
-// released.
+// Returns a handle of mapped memory and counts a reference to it. Returns the existing handle, or a
+// new one if the program has released it.
 [[nodiscard]] abi::CUmemGenericAllocationHandle retain(physical_memory& mapped) noexcept;
 
 }  // namespace physical

@@ -20,7 +20,7 @@ std::optional<std::size_t> multiply_add(std::size_t a, std::size_t b, std::size_
   return out;
 }
 
-// The address and layout of one side.
+// The memory of one side of a copy, and the distances of its rows and slices in bytes.
 struct side_layout {
   memory_operand operand;
   std::size_t pitch = 0, slice = 0;
@@ -31,7 +31,7 @@ bool lies_in(std::size_t begin, std::size_t count, std::size_t end) {
   return count <= end && begin <= end - count;
 }
 
-// Lays out a box in an array. The box may begin and end within an element.
+// Finds the memory of a box in an array. The box may begin and end within an element.
 CUresult lay_out_in_array(const box_operand& operand, const box_extent& size, side_layout& out) {
   const array* const source_array = arrays::find(operand.array);
   if (source_array == nullptr || operand.level != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -48,7 +48,7 @@ CUresult lay_out_in_array(const box_operand& operand, const box_extent& size, si
   return CUDA_SUCCESS;
 }
 
-// Resolves one side: checks its sizes, and finds the memory that the box spans.
+// Checks the sizes of one side of a copy, and finds the memory that the box spans.
 CUresult resolve_box(const box_operand& operand, const box_extent& size,
                      CUmemAccess_flags requested, access_time access, const memory_user& user,
                      side_layout& out) {

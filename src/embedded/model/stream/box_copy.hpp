@@ -16,15 +16,15 @@ struct box_extent {
 };
 
 // One side of a copy: a box in memory with rows of `pitch` bytes and slices of `rows` rows, or in
-// an array with its own layout. A pitch or a number of rows of 0 means that rows or slices are as
-// large as the box.
+// an array with its own layout. If `pitch` is 0, a row ends where the box ends. If `rows` is 0, a
+// slice ends with the last row of the box.
 struct box_operand {
   abi::CUmemorytype type{};
   const void* host = nullptr;
   abi::CUdeviceptr device = 0;
   abi::CUarray array = nullptr;
   std::size_t x = 0, y = 0, z = 0;
-  std::size_t level = 0;  // of detail; an array has one
+  std::size_t level = 0;  // the mipmap level; must be 0, because an array has one level
   std::size_t pitch = 0, rows = 0;
 };
 
@@ -52,8 +52,8 @@ box_copy describe(const Copy3D& c) {
           {c.WidthInBytes, c.Height, c.Depth}};
 }
 
-// Resolves both sides of a box that is not empty, the source first. Returns CUDA_SUCCESS and the
-// work, or an error.
+// Finds the memory of both sides of a copy whose box is not empty, the source first, and fills in
+// `work`. The default `users` may access all memory. Returns CUDA_SUCCESS or an error.
 abi::CUresult resolve_box(const box_copy& copy, memory_operand& dst, memory_operand& src,
                           pitched_copy_work& work, access_time access = access_time::now,
                           const copy_users& users = {});

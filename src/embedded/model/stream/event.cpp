@@ -28,7 +28,8 @@ std::int64_t now_ns() noexcept {
 
 }  // namespace
 
-// Stores the time, unless a later record stored one already.
+// An operation that stores the time of a record, unless a record with a higher number has stored
+// its time already.
 struct event::write_timestamp {
   event* recorded_event;
   std::uint64_t record_number;
@@ -72,7 +73,9 @@ CUresult event::open(context& owner_context, const CUipcEventHandle& handle) {
 void event::close() noexcept {
   if (shared()) shared_->end();
   const biased_lock::section lock{record_lock_};
-  ++last_number_;  // so that a record still in progress is ignored
+  // Records that are still in progress then have lower numbers than the records of the next
+  // lifetime.
+  ++last_number_;
 }
 
 void event::end(context& dead_context) noexcept {
@@ -86,7 +89,7 @@ void event::end(context& dead_context) noexcept {
   context_.store(&dead_context, std::memory_order_relaxed);
 }
 
-// See stream::destroy().
+// Works like stream::destroy().
 CUresult event::destroy(event& found, const void* handle) noexcept {
   auto& events = this_process().events;
   if (!events.retire(&found, handle)) return CUDA_ERROR_INVALID_HANDLE;
@@ -118,9 +121,10 @@ CUresult event::record(stream& target_stream) {
   return CUDA_SUCCESS;
 }
 
-// The submission excludes other records in this stream, so numbers follow the stream's order. If
-// two streams record concurrently, the event uses the record with the higher number. If all earlier
-// work of the stream is done, the host records the time.
+// No other thread can record in this stream during the submission, so the numbers of records follow
+// the stream's order. If two streams record the event concurrently, the record with the higher
+// number is the last one. For a timed event, the time is needed too. If all earlier work of the
+// stream is complete, this function reads the clock; otherwise an operation does.
 void event::record_in(timeline::submission& pending) {
   if (shared()) {
     store_latest_with_next_number(shared_->record_in(pending));

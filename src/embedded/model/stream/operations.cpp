@@ -18,8 +18,8 @@ using namespace abi;
 
 namespace {
 
-// Fills long rows by copying their beginning, which stays in the cache, because memcpy has the
-// fastest stores.
+// The bytes of the pattern for filling long rows: fill_row() copies the first bytes of a row to the
+// rest of it. memcpy has the fastest stores, and the pattern stays in the cache.
 constexpr std::size_t pattern_bytes = 4096;
 
 template <class Element>
@@ -83,8 +83,8 @@ void pitched_copy_work::run() const noexcept {
 
 namespace {
 
-// Marks the thread as running a host function, in which most driver calls are not permitted. The
-// function may write any memory.
+// Marks the thread as running a host function, in which most driver calls are not permitted. At the
+// end, notifies all waits for values, because the function may have written any memory.
 class host_function_scope {
  public:
   host_function_scope() noexcept : thread_{this_thread()} { thread_.in_host_function = true; }
@@ -115,7 +115,7 @@ bool is_satisfied(const void* word, std::uint64_t value, std::uint32_t compariso
   }
 }
 
-// Makes the device fail, and returns true, if streams may not access the word.
+// If streams may not access the word, makes the device fail and returns true.
 bool fail_without_access(const void* word, CUmemAccess_flags access) noexcept {
   const allocation* record = address_map::find(reinterpret_cast<std::uintptr_t>(word));
   if (record != nullptr && record->allows(access)) return false;
@@ -160,8 +160,8 @@ struct found_word {
   bool denied = false;  // streams may not access it
 };
 
-// Checks the address of a value operation. A word may extend past the end of an allocation, within
-// its extent.
+// Checks the address of a value operation. The word may extend past the size of an allocation, but
+// not past its extent.
 CUresult find_word(CUdeviceptr address, std::uint32_t size, CUmemAccess_flags requested,
                    const value_access& access, found_word& out) {
   if (address % size != 0) return CUDA_ERROR_INVALID_VALUE;

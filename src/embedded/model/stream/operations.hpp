@@ -31,7 +31,8 @@ struct copy_work {
   std::byte* dst = nullptr;
   const std::byte* src = nullptr;
   std::size_t bytes = 0;
-  // The driver's copy of pageable memory that `src` points to; passed to std::free() afterwards.
+  // If not null: the driver's own copy of a pageable source. `src` then points into it, and run()
+  // passes it to std::free().
   void* staging = nullptr;
 
   friend bool operator==(const copy_work&, const copy_work&) noexcept = default;
@@ -50,7 +51,8 @@ struct pitched_copy_work {
   std::size_t dst_slice = 0;  // bytes from one slice to the next
   std::size_t src_slice = 0;
   void* staging = nullptr;  // as in copy_work
-  // CU_MEMORYTYPE_UNIFIED was given instead of a kind of memory; graph nodes report it.
+  // True if the program gave CU_MEMORYTYPE_UNIFIED for that side. A captured copy node reports this
+  // type.
   bool dst_unified = false;
   bool src_unified = false;
 
@@ -76,8 +78,8 @@ struct callback_work {
   void run() const noexcept;
 };
 
-// Blocks the stream until a word of 4 or 8 bytes satisfies the comparison (CU_STREAM_WAIT_VALUE_*),
-// or makes the device fail.
+// Blocks the stream until a word of `size` bytes, 4 or 8, satisfies the comparison
+// (CU_STREAM_WAIT_VALUE_*) with `value`. Makes the device fail if streams may not read the word.
 struct value_wait {
   const void* word = nullptr;
   std::uint64_t value = 0;
@@ -88,7 +90,7 @@ struct value_wait {
   [[nodiscard]] bool run() const noexcept;  // true if satisfied or failed
 };
 
-// Writes a word of 4 or 8 bytes, or makes the device fail.
+// Writes a word of 4 or 8 bytes. Makes the device fail if streams may not write the word.
 struct value_write {
   void* word = nullptr;
   std::uint64_t value = 0;
@@ -98,16 +100,20 @@ struct value_write {
   [[nodiscard]] bool run() const noexcept;  // true if written
 };
 
+// The largest number of value operations in one call of cuStreamBatchMemOp or in one graph node.
 inline constexpr unsigned max_batch_operations = 255;
 
 // How the address of a word is checked.
 enum class value_address_check : std::uint8_t {
-  call,      // aligned, in device, pinned or registered memory that streams may read
-  node,      // aligned, in memory known to the driver
-  alignment  // aligned only: the address is stored for later
+  // For a call: aligned, and in memory that supports_value_operations() and that streams may read.
+  call,
+  // For a graph node: aligned, and in any memory known to the driver. No access is required yet.
+  node,
+  alignment  // only aligned: the program stores the address and does not use it yet
 };
 
-// How a value operation's word is checked, and the context (memory_user) whose access is checked.
+// How the word of a value operation is checked. `user` is the context whose access is checked by
+// value_address_check::call; by default none is. The other checks ignore it.
 struct value_access {
   value_address_check check = value_address_check::call;
   memory_user user;
@@ -117,11 +123,12 @@ struct value_access {
 // managed memory, or memory of a pool or a graph.
 [[nodiscard]] bool supports_value_operations(const allocation& memory) noexcept;
 
-// The functions below check an operation and fill in `out`; they return CUDA_SUCCESS or an error.
-// Flags are CU_STREAM_WAIT_VALUE_* and CU_STREAM_WRITE_VALUE_*; sizes are 4 or 8 bytes.
+// make_wait(), make_write() and make_work() check an operation and fill in `out`. They return
+// CUDA_SUCCESS or an error. Flags are CU_STREAM_WAIT_VALUE_* and CU_STREAM_WRITE_VALUE_*; sizes are
+// 4 or 8 bytes.
 //
-// They accept a write to read-only memory, and any access in a graph node. The device fails if
-// access is still missing when the operation runs.
+// These functions accept a write to read-only memory, and any access in a graph node. The device
+// fails if the access is still missing when the operation runs.
 abi::CUresult make_wait(abi::CUdeviceptr address, std::uint64_t value, std::uint32_t size,
                         unsigned flags, value_wait& out, const value_access& access = {});
 abi::CUresult make_write(abi::CUdeviceptr address, std::uint64_t value, std::uint32_t size,

@@ -27,7 +27,8 @@ namespace {
 
 std::atomic<unsigned long long> next_stream_id{1};
 
-// The last operation of a closed stream: its work is done and no handle refers to it.
+// The last operation of a closed stream: returns the object for reuse. All other work of the stream
+// is complete, and no handle refers to the stream.
 struct reclaim {
   stream* closed;
 
@@ -42,7 +43,7 @@ struct empty_operation {
   void run() const noexcept {}
 };
 
-// Holds a copy that is too large for an operation.
+// An operation that runs a copy whose parameters are too large to store in an operation.
 struct boxed_copy {
   pitched_copy_work* work;
 
@@ -77,22 +78,23 @@ void stream::open(context& owner_context, stream_role role, unsigned flags, int 
 }
 
 void stream::close() noexcept {
-  // Lets every stream reuse the memory that this stream freed.
+  // If the stream is idle, lets every stream reuse the memory that was freed in this stream.
   if (timeline_->drained()) timeline_->mark_known_to_host(timeline_->submitted());
   end_of_work_.store(timeline_->submitted(), std::memory_order_release);
-  engine::timeline& closed = *timeline_;  // the object may be reused from the last operation on
+  // `this` may be reused as soon as the operation `reclaim` runs.
+  engine::timeline& closed = *timeline_;
   try {
     timeline::submission{closed}.add(make_unconditional_operation(reclaim{this}));
   } catch (const std::bad_alloc&) {
-    // Without memory for the last operation, a busy stream leaks; an idle stream is recycled here.
+    // There is no memory for the operation. An idle stream is recycled here; a busy one leaks.
     if (!closed.drained()) return;
     reclaim{this}.run();
   }
   closed.release_when_drained();
 }
 
-// The thread that retires the handle owns the stream exclusively, but its context may already have
-// closed it.
+// Only the thread that retires the handle may close the stream. If the stream's context has already
+// ended it, the handle stays valid and the call returns the error of the context.
 CUresult stream::destroy(stream& found, const void* handle) noexcept {
   auto& streams = this_process().streams;
   if (!streams.retire(&found, handle)) return CUDA_ERROR_INVALID_HANDLE;
@@ -119,9 +121,9 @@ void stream::for_each_blocking_stream(Visitor&& visit) {
   });
 }
 
-// The legacy stream and the blocking streams of a context wait for each other. Each side reads the
-// other's submitted count before it publishes its own work, so two concurrent submissions cannot
-// wait for each other.
+// The legacy stream and the blocking streams of a context wait for each other. A submission reads
+// the count of submitted operations of the other streams before it publishes its own operations.
+// Two concurrent submissions therefore cannot wait for each other.
 void stream::order_with_default_stream(timeline::submission& pending) {
   const auto wait_beyond = [&](engine::timeline& line, std::uint64_t& count_waited) {
     const std::uint64_t submitted = line.submitted();
@@ -146,8 +148,9 @@ point stream::record() {
   return submit_many([](timeline::submission& pending) { pending.mark_recorded(); });
 }
 
-// Work that waits for an event recorded here, or a host that has waited for this point, is not
-// ordered after the last use of the memory. An empty operation adds a later point, which is.
+// Other streams may already wait for an event recorded at the current point, or the host may
+// already have waited for it. They would then take the memory for unused before its last use. An
+// empty operation makes a new point, for which no stream and no host thread has waited yet.
 point stream::end_of_use() {
   return submit_many([&](timeline::submission& pending) {
     if (pending.is_recorded() || timeline_->is_known_to_host(pending.end().count))

@@ -29,8 +29,9 @@ enum class stream_role : std::uint8_t {
   legacy,        // the legacy default stream itself
 };
 
-// A stream of a context. Objects are reused (handle_table.hpp): open() begins a lifetime, close()
-// ends it.
+// A stream of a context. Its work is in a timeline, a sequence of operations that the engine runs
+// in order. A point is a position in a timeline, reached when the operations before it are
+// complete. Objects are reused (handle_table.hpp): open() begins a lifetime, close() ends it.
 //
 // Thread safety: all members may be called from any thread.
 class stream {
@@ -39,11 +40,11 @@ class stream {
   void open(context& owner_context, stream_role role, unsigned flags, int priority);
 
   // Ends the lifetime and returns at once. Submitted work still runs; the object is reused once
-  // that work is complete. The handle must already be retired.
+  // that work is complete. The caller has already retired the handle.
   void close() noexcept;
 
-  // Ends the stream together with its context, once all its work is done. The object stays, as a
-  // stream of `owner_context`, which is not alive.
+  // Ends the stream together with its context. All its work is complete. The object then belongs to
+  // `owner_context`, a context that is not alive, until the program destroys the stream.
   void end(context& owner_context) noexcept;
 
   // cuStreamDestroy, for a stream that was found by `handle`.
@@ -51,10 +52,11 @@ class stream {
 
   // Returns true for a thread's default stream, whose handle is not returned to the program.
   [[nodiscard]] bool is_thread_default() const noexcept { return is_thread_default_; }
+  // Marks the stream as a thread's default stream. Called after open(), which clears the mark.
   void set_thread_default() noexcept { is_thread_default_ = true; }
 
-  // Submits work after everything in the stream, or adds it to the capture that the stream is part
-  // of. Throws std::bad_alloc without submitting anything.
+  // Submit work to the end of the stream, or add it to the capture that the stream is part of.
+  // Throws std::bad_alloc without submitting anything.
   abi::CUresult submit(const memset_work& work);
   abi::CUresult submit(const copy_work& work);
   abi::CUresult submit(const pitched_copy_work& work);
@@ -65,8 +67,9 @@ class stream {
   // Submits an engine operation, also during a capture. Returns the point at which it is complete.
   engine::point submit(const engine::operation& op);
 
-  // Submits the operations that fill(submission) adds, as one step. If fill throws, the operations
-  // added before stay submitted. Returns the point at which they are complete.
+  // Submits the operations that fill(submission) adds. No other thread can submit work to the
+  // stream in between. If fill throws, the operations added before stay submitted. Returns the
+  // point at which they are complete.
   template <class Fill>
   engine::point submit_many(Fill&& fill) {
     engine::timeline::submission pending{*timeline_};
@@ -75,23 +78,25 @@ class stream {
     return pending.end();
   }
 
-  // Returns the point that is reached when all work submitted so far is complete. On the legacy
-  // stream it includes the blocking streams. It counts as work: later work that is ordered with it
-  // stays ordered with the legacy stream.
+  // Returns the point that is reached when all work submitted to the stream so far is complete. For
+  // the legacy stream this includes the work of the blocking streams. Like submitted work, the
+  // point is ordered with the legacy stream; so is work that waits for the point.
   engine::point record();
 
-  // Like record(), for memory that is freed here: the point comes after every event that was
-  // already recorded.
+  // Like record(), for the free of memory in this stream. The point comes after every event that
+  // was already recorded in the stream, and after every point for which the host has waited.
   engine::point end_of_use();
 
-  // Makes later work wait until the point is reached.
+  // Makes all work that is submitted to the stream after this call wait until the point is reached.
+  // Throws std::bad_alloc.
   void wait(engine::point target);
 
-  // Returns true if all work submitted so far is complete; on the legacy stream also that of the
-  // blocking streams.
+  // Returns true if all work that the program has submitted to the stream so far is complete. For
+  // the legacy stream this includes the work of the blocking streams.
   [[nodiscard]] bool idle();
 
-  // Blocks until the stream is idle. Until then the calling thread runs operations.
+  // Blocks until the work that idle() checks is complete. The calling thread runs operations of the
+  // engine meanwhile.
   void synchronize();
 
   [[nodiscard]] context& owner() const noexcept {
@@ -129,16 +134,16 @@ class stream {
   std::atomic<int> priority_{0};
   unsigned flags_ = 0;
   bool is_thread_default_ = false;
-  bool ended_ = false;  // together with its context; read by the thread that retires the handle
+  bool ended_ = false;  // true after end(); read only by the thread that retires the handle
   unsigned long long id_ = 0;
-  // The count of the legacy stream that this stream already waits for; guarded by this stream's
-  // line.
+  // Blocking streams only: the number of operations of the legacy stream for which this stream
+  // already waits. Guarded by a submission to this stream.
   std::uint64_t legacy_count_waited_ = 0;
-  // The count of this stream that the legacy stream already waits for; guarded by the legacy
-  // stream's line.
+  // Blocking streams only: the number of operations of this stream for which the legacy stream
+  // already waits. Guarded by a submission to the legacy stream.
   std::uint64_t count_legacy_waited_ = 0;
-  // The count at which a closed stream's program work ends; later operations are the driver's
-  // own.
+  // After close(): the number of operations that the program submitted. Further operations are the
+  // driver's own. Before close(): no_end.
   std::atomic<std::uint64_t> end_of_work_{no_end};
   std::atomic<class capture*> capture_{nullptr};
 };

@@ -17,7 +17,8 @@ using namespace abi;
 
 namespace {
 
-// One lock for all streams is enough, because attributes change rarely and are not used by work.
+// Guards the attributes of all streams. One lock is enough, because attributes change rarely and
+// running work does not use them.
 std::mutex attributes_mutex;
 
 // Accepts a hit ratio that is not a number, as an H200 does.

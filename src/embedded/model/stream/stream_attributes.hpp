@@ -8,19 +8,21 @@ namespace weir::embedded::model {
 
 class stream;
 
-// Stored, checked and returned as on an H200. They have no effect: host memory has no cache window
-// and no synchronisation domain.
+// The attributes of a stream. They are checked, stored and returned as on an H200, but have no
+// effect: host memory has no cache window and no synchronisation domain.
 struct stream_attributes {
   abi::CUaccessPolicyWindow window{};
-  // A CUsynchronizationPolicy; -1 is what an H200 returns if it was never set.
+  // A CUsynchronizationPolicy, or -1 if it was never set, as on an H200.
   int sync_policy = -1;
   abi::CUlaunchMemSyncDomain domain = abi::CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT;
   abi::CUlaunchMemSyncDomainMap domain_map{0, 1};
 };
 
-// Return CUDA_ERROR_INVALID_VALUE for an attribute that streams do not have, or an invalid value.
+// Gets an attribute. Returns CUDA_ERROR_INVALID_VALUE for an attribute that streams do not have.
 abi::CUresult get_attribute(stream& target_stream, abi::CUstreamAttrID attribute_id,
                             abi::CUstreamAttrValue& out);
+// Sets an attribute. Returns CUDA_ERROR_INVALID_VALUE for an attribute that streams do not have,
+// and for an invalid value. A priority outside of the range becomes the nearest valid one.
 abi::CUresult set_attribute(stream& target_stream, abi::CUstreamAttrID attribute_id,
                             const abi::CUstreamAttrValue& value);
 

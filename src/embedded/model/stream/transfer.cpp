@@ -17,7 +17,8 @@ using namespace abi;
 
 namespace {
 
-// Larger sources are not staged, because the second copy would cost more than the wait.
+// Pageable sources up to this size are staged. For larger ones the second copy would cost more than
+// blocking the call.
 constexpr std::size_t max_staged_bytes = std::size_t{1} << 20;
 
 struct free_deleter {
@@ -35,12 +36,12 @@ CUresult submit_and_wait(stream& target_stream, const Work& work) {
   return engine::device_failure();
 }
 
-// Returns true if a synchronous call waits for its work on this memory.
+// Returns true if a synchronous call has to wait for its work on this memory.
 bool must_wait(const memory_operand& operand) noexcept {
   return operand.on_host() || operand.sync_memops();
 }
 
-// Reads the source into staging memory. Returns the work that copies from there.
+// Copies the source to staging memory. Returns work that copies from the staging memory.
 copy_work stage_source(const copy_work& work, void* staging) {
   std::memcpy(staging, work.src, work.bytes);
   copy_work staged = work;
@@ -49,7 +50,8 @@ copy_work stage_source(const copy_work& work, void* staging) {
   return staged;
 }
 
-// Packs the box while reading it.
+// Copies the source box to staging memory, without gaps between rows. Returns work that copies from
+// there.
 pitched_copy_work stage_source(const pitched_copy_work& work, void* staging) {
   pitched_copy_work reading = work;
   reading.dst = static_cast<std::byte*>(staging);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/stream/transfer.hpp - memory operands of sets and copies, staging, and synchronous calls.
+// model/stream/transfer.hpp - finds the memory of sets and copies, and submits them for synchronous
+// and asynchronous calls.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +15,17 @@ namespace weir::embedded::model {
 
 class stream;
 
-// The memory that a call accepts: memory known to the driver, or any memory. Unknown memory counts
-// as pageable host memory.
-enum class operand_kind : std::uint8_t { known, any };
+// The memory that a call accepts.
+enum class operand_kind : std::uint8_t {
+  known,  // only memory known to the driver
+  any     // also other memory, which counts as pageable host memory
+};
 
 // One side of a set or copy.
 struct memory_operand {
   std::byte* data = nullptr;
-  const allocation* record = nullptr;  // null for the program's pageable memory
+  // The allocation that contains the memory; null for the program's pageable memory.
+  const allocation* record = nullptr;
 
   [[nodiscard]] bool pageable() const noexcept { return record == nullptr; }
   [[nodiscard]] bool on_host() const noexcept { return record == nullptr || record->on_host; }
@@ -30,12 +34,12 @@ struct memory_operand {
   }
 };
 
-// The access to one side of a set or copy.
+// The access that the source and the destination of a set or copy need.
 inline constexpr auto read_access = abi::CU_MEM_ACCESS_FLAGS_PROT_READ;
 inline constexpr auto write_access = abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 
-// Returns true if a call treats the memory as host memory, whatever devices may access: memory of a
-// host pool, in a call that accepts any memory.
+// Returns true if a call treats the memory as host memory and therefore does not check the access
+// of devices. This is so for memory of a host pool in a call that accepts any memory.
 inline bool is_treated_as_host_memory(const allocation& record, operand_kind kind) noexcept {
   return kind == operand_kind::any && record.on_host && record.kind == memory_kind::pooled;
 }
@@ -48,14 +52,17 @@ inline bool can_access(const memory_user& user, const memory_operand& operand, o
                     requested);
 }
 
-// When the operand is accessed: in stream order from now on, or when a graph runs. In a graph, the
-// operand may be graph memory that is not live now.
-enum class access_time : std::uint8_t { now, in_graph };
+// When the operand is accessed.
+enum class access_time : std::uint8_t {
+  now,      // by the call, or by work that the call submits
+  in_graph  // when a graph runs; the operand may be graph memory that is not allocated yet
+};
 
-// Resolves an operand of `bytes` bytes; `bytes` must not be 0.
+// Finds the memory of one side of a set or copy, which spans `bytes` bytes from an address on.
+// `bytes` must not be 0. The default `user` may access all memory.
 //
-// Returns CUDA_ERROR_INVALID_VALUE for null, for unknown memory if `kind` is known, for a range
-// past the end of an allocation, and for missing access.
+// Returns CUDA_ERROR_INVALID_VALUE for null, for memory unknown to the driver if `kind` is `known`,
+// for a range past the end of an allocation, and for missing access.
 inline abi::CUresult resolve_operand(std::uintptr_t address, std::size_t bytes, operand_kind kind,
                                      abi::CUmemAccess_flags requested, memory_operand& out,
                                      access_time time = access_time::now,
@@ -92,12 +99,13 @@ enum class source_access_order : std::uint8_t {
   during_call  // before the call returns, in every case
 };
 
-// The functions below return the driver's codes, and throw std::bad_alloc before anything is
-// submitted.
+// copy_async(), copy_sync() and memset_sync() return the driver's codes. If they throw
+// std::bad_alloc, they have submitted nothing.
 
-// Copies in stream order. Blocks only if it writes pageable memory, or reads more of it than is
-// staged. In a capture it neither stages nor blocks: the captured copy reads its source when it
-// runs.
+// Copies in stream order. A small pageable source is staged: the call copies it to the driver's own
+// memory and returns. The call blocks only for a pageable destination, or for a pageable source
+// that is too large to be staged. In a capture the call neither stages nor blocks; the captured
+// copy reads its source when it runs.
 abi::CUresult copy_async(stream& target_stream, const memory_operand& dst,
                          const memory_operand& src, std::size_t bytes,
                          source_access_order source_order = source_access_order::any_order);
@@ -105,15 +113,15 @@ abi::CUresult copy_async(stream& target_stream, const memory_operand& dst,
                          const memory_operand& src, const pitched_copy_work& work,
                          source_access_order source_order = source_access_order::any_order);
 
-// Copies for a synchronous call. Blocks until the copy is done if host memory, or memory with
-// synchronous operations, takes part. Other copies between device memory are only ordered in the
-// stream.
+// Copies for a synchronous call. Blocks until the copy is complete if one side is host memory or
+// has CU_POINTER_ATTRIBUTE_SYNC_MEMOPS set. A copy between other device memory is only submitted to
+// the stream, as on a GPU.
 abi::CUresult copy_sync(stream& target_stream, const memory_operand& dst, const memory_operand& src,
                         std::size_t bytes);
 abi::CUresult copy_sync(stream& target_stream, const memory_operand& dst, const memory_operand& src,
                         const pitched_copy_work& work);
 
-// Like copy_sync(), for sets.
+// Like copy_sync(), for a memset.
 abi::CUresult memset_sync(stream& target_stream, const memory_operand& dst,
                           const memset_work& work);
 

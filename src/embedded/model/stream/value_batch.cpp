@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/stream/value_batch.cpp - submits a batch of value operations, all or none.
+// model/stream/value_batch.cpp - submits a batch of value operations: all of them, or none if
+// memory runs out.
 #include "embedded/model/stream/value_batch.hpp"
 
 #include <cstddef>
@@ -21,7 +22,9 @@ using engine::timeline;
 
 namespace {
 
-// Deleted by the last of its operations that was added.
+// The operations of a batch. The operation with the index `last` deletes this object. The extra
+// operation batch_end counts as the operation with the index works.size(). `cancelled`: true if
+// memory ran out before all operations were submitted; the submitted ones then do nothing.
 struct value_batch {
   std::vector<value_work> works;
   std::size_t last = 0;
@@ -32,11 +35,11 @@ void delete_after_last(value_batch* batch, std::size_t number) noexcept {
   if (number == batch->last) delete batch;
 }
 
-// A cancelled wait is satisfied at once. If another thread finds the value first, the running
-// thread checks the wait again. A wait that ends its batch therefore does not delete it; the
-// operation after it does.
+// A wait of a batch. A wait of a cancelled batch is satisfied at once. The engine may run a
+// satisfied wait a second time, on another thread. A wait therefore does not delete its batch
+// unless the batch was cancelled.
 struct batched_wait {
-  const void* word;  // read by the engine to find the awaited word
+  const void* word;  // the engine reads this first member to find the awaited word
   value_batch* batch;
   std::size_t number;
 
@@ -47,7 +50,8 @@ struct batched_wait {
   }
 };
 
-// Runs also after a device failure, so that the batch is deleted.
+// A write of a batch. It also runs after a device failure, to delete the batch if it is the last
+// operation, but then writes nothing.
 struct batched_write {
   value_batch* batch;
   std::size_t number;
@@ -60,6 +64,7 @@ struct batched_write {
   }
 };
 
+// The operation after the last wait or write of a complete batch. Deletes the batch.
 struct batch_end {
   value_batch* batch;
 
@@ -86,7 +91,7 @@ void submit_value_batch(stream& target_stream, std::vector<value_work> works) {
   target_stream.submit_many([&](timeline::submission& pending) {
     std::size_t added = 0;
     value_batch* batch = owned.get();
-    batch->last = count;  // batch_end
+    batch->last = count;  // the index of batch_end
     try {
       for (; added < count; ++added) {
         add(pending, *batch, added);
@@ -97,7 +102,7 @@ void submit_value_batch(stream& target_stream, std::vector<value_work> works) {
       }
       if (count != 0) pending.add(make_unconditional_operation(batch_end{batch}));
     } catch (...) {
-      // Operations that were added cannot be removed, so they are cancelled.
+      // Operations that were already added cannot be removed, so they are cancelled.
       batch->cancelled = true;
       if (added != 0) batch->last = added - 1;
       throw;

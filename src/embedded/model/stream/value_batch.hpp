@@ -10,8 +10,8 @@ namespace weir::embedded::model {
 
 class stream;
 
-// Submits the operations to a stream in their order, as one step. Throws std::bad_alloc without
-// effect. May be called from any thread.
+// Submits the operations to a stream in their order, without other work in between. Throws
+// std::bad_alloc; no word is then written. May be called from any thread.
 void submit_value_batch(stream& target_stream, std::vector<value_work> works);
 
 }  // namespace weir::embedded::model

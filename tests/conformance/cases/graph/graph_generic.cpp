@@ -119,6 +119,12 @@ void graph_generic_cases() {
     }
     r.k("digraph", text.find("digraph") != std::string::npos);
     r.k("edge", text.find("->") != std::string::npos);
+    r.k("host_label", text.find("[style=\"solid\" shape=\"rectangle\" label=\"0\nHOST\n\"];\n\n") !=
+                          std::string::npos);
+    r.k("memset_label",
+        text.find("[style=\"solid\" shape=\"invtrapezium\"label=\"1\nMEMSET\n(1,") !=
+            std::string::npos);
+    r.k("edge_end", text.find("_node_1\";\n") != std::string::npos);
     r.k("verbose", cuGraphDebugDotPrint(gr, path.c_str(), CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
     r.k("unknown_flags", cuGraphDebugDotPrint(gr, path.c_str(), 1u << 30));
     r.k("bad_path", cuGraphDebugDotPrint(gr, "no_such_directory_of_the_probe/x.dot", 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cases/two_devices/two_capture_copies.cpp - rec_captured copies, memsets and allocations across
+// cases/two_devices/two_capture_copies.cpp - captured copies, memsets and allocations across
 // devices.
 #include "cases/two_devices/two_reach.hpp"
 

@@ -20,7 +20,7 @@ std::shared_ptr<graph_block> graph_block::create(device& target_device, std::siz
   if (!addresses) return nullptr;
   auto created = std::make_shared<graph_block>(target_device, bytes, users, addresses.get());
   addresses.release();
-  if (created->fits()) os::poison(created->start, created->extent);  // until it is launched
+  if (created->fits()) os::poison(created->start, created->extent);  // until a launch allocates it
   return created;
 }
 
@@ -40,8 +40,8 @@ graph_block::~graph_block() {
   backing::deallocate(start, extent, nullptr);
 }
 
-// A block larger than the device's memory is never launched. It is not poisoned, because the
-// sanitizer's shadow would take an eighth of its size.
+// A launch of a block larger than the device's memory always fails. Such a block is not poisoned,
+// because the address sanitizer's shadow memory would take an eighth of its size.
 bool graph_block::fits() const noexcept { return bytes <= memory_device.total_memory(); }
 
 void graph_block::drop_pages() noexcept { backing::drop_pages(start, extent); }

@@ -15,24 +15,26 @@ namespace weir::embedded::model {
 struct allocation;
 class device;
 
-// The memory of an allocation node. Its addresses exist from the creation of the node, while a
-// node, an executable or a launch in flight may use them, or a launch's allocation is live.
-// Launches change whether the memory counts against the device and is live in the address map
-// (graph_memory.hpp).
+// The memory of an allocation node. The addresses are reserved when the node is created. They stay
+// reserved while a node, an executable or a launch in flight may use them, and while a launch's
+// allocation is live. Launches change whether the memory counts against the device, and whether it
+// is live in the address map (graph_memory.hpp).
 //
-// An allocation node after the free of an earlier one in its graph may use the earlier node's
-// block.
+// Several allocation nodes of a graph may share a block: a node may reuse the block of an earlier
+// node if it depends on the node that frees that block.
 //
-// Thread safety: members are guarded as noted below; the others do not change.
+// Thread safety: the locks named below guard the members that change.
 struct graph_block : std::enable_shared_from_this<graph_block> {
-  // The state that launches give it.
+  // The state of the memory, set by launches and by stream-ordered frees.
   enum class state : std::uint8_t {
-    unused,     // not in use; earlier work may use it up to `free_at`
+    // No launch has it allocated; earlier work may still use it until `free_at` is reached.
+    unused,
     submitted,  // a launch or a stream-ordered free that uses it is being submitted
     live,       // a launch has allocated it and not freed it
   };
 
-  // Returns null if the system has no addresses. Throws std::bad_alloc.
+  // Reserves addresses for `bytes` bytes. `users`: as the member below. Returns null if the system
+  // has no addresses left. Throws std::bad_alloc.
   static std::shared_ptr<graph_block> create(device& target_device, std::size_t bytes,
                                              std::uint64_t users);
 
@@ -45,31 +47,37 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
     return reinterpret_cast<abi::CUdeviceptr>(start);
   }
 
-  // Returns true if the device's whole memory is large enough for it. Otherwise it is never
-  // launched.
+  // Returns true if the block is not larger than the device's whole memory. A launch of a larger
+  // block always fails.
   [[nodiscard]] bool fits() const noexcept;
-  // Returns its pages to the system. Their contents are lost.
+  // Returns the pages of the block to the system. Their contents are lost.
   void drop_pages() noexcept;
 
   device& memory_device;
   void* const start;
-  const std::size_t bytes;    // of the node that it was made for
-  const std::size_t extent;   // the bytes that it occupies, and that count against the device
-  const std::uint64_t users;  // a bit for the ordinal of each device that may use it
-  allocation& record;         // in the address map; live while the block is
+  const std::size_t bytes;  // the size of the node that the block was made for
+  // The bytes that the block occupies, and that count against the device.
+  const std::size_t extent;
+  const std::uint64_t users;  // bit i is set if the device with ordinal i may use the memory
+  allocation& record;         // in the address map; live while `status` is `live`
 
   // Guarded by the lock of the graphs.
-  abi::CUgraph owning_graph = nullptr;  // the graph whose nodes allocate it
-  abi::CUgraphNode freed_by = nullptr;  // the node of that graph that frees it
-  std::vector<abi::CUgraph> freed_in;   // the other graphs with a node that frees it
+  abi::CUgraph owning_graph = nullptr;  // the graph whose nodes allocate the block
+  // The node of owning_graph that frees the block; null if there is none.
+  abi::CUgraphNode freed_by = nullptr;
+  std::vector<abi::CUgraph> freed_in;  // the other graphs that have a node that frees the block
 
-  // Guarded by the lock of the graph memory.
+  // Guarded by graph_memory_account::mutex().
   state status = state::unused;
-  bool backed = false;                          // counts against the device
-  std::size_t backed_index = 0;                 // if backed: its index among the backed blocks
-  engine::point free_at{};                      // if unused: the end of its last use
-  std::shared_ptr<graph_block> self_reference;  // keeps it alive while it is live
-  std::size_t live_bytes = 0;                   // the size of the live allocation
+  bool backed = false;  // true if the block counts against the device
+  // If backed: the index in graph_memory_account::backed().
+  std::size_t backed_index = 0;
+  // If unused: the point in a timeline at which the last use ends.
+  engine::point free_at{};
+  // Keeps the block alive while its memory is live; else null.
+  std::shared_ptr<graph_block> self_reference;
+  // The size of the live allocation; 0 if there is none.
+  std::size_t live_bytes = 0;
 };
 
 }  // namespace weir::embedded::model

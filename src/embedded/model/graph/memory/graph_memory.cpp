@@ -18,7 +18,8 @@ using state = graph_block::state;
 
 namespace {
 
-// Ends a free: poisons the memory unless a launch uses it by now, and releases the block.
+// The operation that ends a free. Poisons the memory unless a later launch has allocated it
+// meanwhile, then releases the block.
 struct release_allocation {
   std::shared_ptr<graph_block>* block;
 
@@ -31,7 +32,8 @@ struct release_allocation {
   }
 };
 
-// Closes the live allocation of a block at its address. Returns its size, or 0 if there is none.
+// Closes the live allocation that starts at an address, and stores its block. Returns the size of
+// the allocation, or 0 if there is none.
 std::size_t close_allocation(allocation& record, std::uintptr_t address,
                              std::shared_ptr<graph_block>& block) noexcept {
   const std::lock_guard lock{graph_memory_account::mutex()};
@@ -55,7 +57,8 @@ void reopen_allocation(allocation& record, const std::shared_ptr<graph_block>& b
 
 }  // namespace
 
-// The addresses stay reserved until all work submitted so far is done.
+// Without a stream, the operation release_allocation runs when all work submitted so far is
+// complete. The operation's reference to the block keeps the addresses reserved until then.
 CUresult free(allocation& record, std::uintptr_t address, stream* target_stream) {
   auto block_reference = std::make_unique<std::shared_ptr<graph_block>>();
   std::shared_ptr<graph_block> block;

@@ -20,15 +20,17 @@ class graph;
 struct graph_node;
 class stream;
 
-// The net effect of a launch of a graph on memory. A block that it allocates and frees is internal.
+// The net effect of one launch of a graph on blocks of memory.
 struct graph_memory_usage {
   struct leftover {
     std::shared_ptr<graph_block> block;
     std::size_t bytes;  // of its last allocation
   };
+  // Blocks that the launch both allocates and frees.
   std::vector<std::shared_ptr<graph_block>> internal;
-  std::vector<leftover> leftovers;  // allocated and not freed
-  // Freed, after launches of other graphs have left them behind.
+  std::vector<leftover> leftovers;  // blocks that the launch allocates and does not free
+  // Blocks that the launch frees but does not allocate. A launch of another graph has allocated
+  // them.
   std::vector<std::shared_ptr<graph_block>> freed;
 
   [[nodiscard]] bool empty() const noexcept {
@@ -36,51 +38,57 @@ struct graph_memory_usage {
   }
 };
 
-// A launch or free changes what is live and what counts against a device at its submission; the
-// work follows in stream order. A block keeps its memory for the next launch, until it is trimmed,
-// or until another launch or allocation finds no other memory. As on an H200, graphs reserve memory
-// of a device in chunks of 32 MiB (device::chunk()).
+// A block is the memory of an allocation node (graph_block.hpp). The submission of a launch or free
+// changes at once which blocks are live, that is allocated, and which count against a device. The
+// work that uses the memory runs later, in stream order. An unused block keeps its memory for the
+// next launch. It loses the memory by trim(), or when another launch or allocation finds no other
+// memory. Graphs reserve memory of a device in whole chunks, of 32 MiB as on an H200
+// (device::chunk()).
 //
-// The functions below return the driver's codes and throw std::bad_alloc. Thread safety: all
-// functions may be called from any thread; those with graphs and nodes require the lock of the
-// graphs.
+// Functions that return CUresult return the driver's codes. Functions that are not noexcept throw
+// std::bad_alloc. Thread safety: all functions may be called from any thread. The caller of a
+// function with a graph parameter holds the lock of the graphs.
 namespace graph_memory {
 
-// Adds an allocation node with checked parameters. Returns CUDA_ERROR_NOT_SUPPORTED for a child
-// graph, and CUDA_ERROR_OUT_OF_MEMORY if there are no addresses.
+// Adds an allocation node with checked parameters. Returns CUDA_ERROR_NOT_SUPPORTED if
+// `target_graph` is a child graph. Returns CUDA_ERROR_OUT_OF_MEMORY for a size above the limit, and
+// if no addresses are left.
 abi::CUresult add_allocation(graph& target_graph, const abi::CUDA_MEM_ALLOC_NODE_PARAMS& params,
                              std::span<graph_node* const> predecessors, graph_node*& out);
 
 // Adds a node that frees the memory of an allocation node of this or another graph. Returns
-// CUDA_ERROR_INVALID_VALUE for any other address, and for memory that already has a free node in
-// this graph. An allocation is freed either in its own graph or in others.
+// CUDA_ERROR_INVALID_VALUE for any other address, and if this graph or the allocating graph already
+// has a free node for it. Also returns it if other graphs free the memory and `target_graph` is the
+// allocating graph. Returns CUDA_ERROR_NOT_SUPPORTED if `target_graph` is a child graph.
 abi::CUresult add_free(graph& target_graph, abi::CUdeviceptr address,
                        std::span<graph_node* const> predecessors, graph_node*& out);
 
 // Returns the net effect of the nodes of a graph and its child graphs.
 [[nodiscard]] graph_memory_usage usage_of(const graph& source_graph);
 
-// cuMemFree and cuMemFreeAsync, for memory that a launch allocated and did not free. Without a
-// stream, frees at once.
+// cuMemFree and cuMemFreeAsync, for memory that a launch allocated and did not free.
+// `target_stream`: the stream of cuMemFreeAsync, or null for cuMemFree. Returns
+// CUDA_ERROR_INVALID_VALUE if no live allocation starts at the address.
 abi::CUresult free(allocation& record, std::uintptr_t address, stream* target_stream);
 
-// Returns memory to the device that no allocation and no unfinished launch uses.
+// Returns to the device all reserved memory that no allocation and no unfinished launch uses.
 void trim(device& owner_device) noexcept;
 
-// Get and reset CU_GRAPH_MEM_ATTR_*. Return false for an unknown attribute, or one that cannot be
-// reset. High-water marks are reset to the current values.
+// Gets the value of a CU_GRAPH_MEM_ATTR_*. Returns false for an unknown attribute.
 bool get(device& owner_device, abi::CUgraphMem_attribute attribute, std::size_t& value) noexcept;
+// Resets a high-water mark, CU_GRAPH_MEM_ATTR_*_HIGH, to the current value. Returns false for all
+// other attributes.
 bool reset(device& owner_device, abi::CUgraphMem_attribute attribute) noexcept;
 
-// Called when a block is destroyed.
+// Removes a block that is being destroyed from the account of its device.
 void forget(graph_block& block) noexcept;
 
-// What a launch does with live memory that its graph allocates but does not free: fail, or free it
-// first (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH).
+// What a launch does if memory of its graph is still live from an earlier launch: fail, or free
+// that memory first (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH).
 enum class leftover_policy : std::uint8_t { refuse, free_on_launch };
 
-// The memory operations around the submission of a launch. The destructor calls end() if the
-// submission failed.
+// The memory operations of one launch. The caller calls begin(), then add_waits() during the
+// submission, then end(). If an exception skips end(), the destructor calls it.
 class launch {
  public:
   launch(const graph_memory_usage& usage, stream& target_stream) noexcept
@@ -89,19 +97,22 @@ class launch {
   launch& operator=(const launch&) = delete;
   ~launch();
 
-  // Claims the memory of the launch. Returns CUDA_ERROR_INVALID_VALUE if memory that it allocates
-  // but does not free is still live, unless the policy allows it, or if memory that it frees is not
-  // live. Returns CUDA_ERROR_OUT_OF_MEMORY if there is too little. Errors change nothing.
+  // Claims the memory of the launch. Returns CUDA_ERROR_INVALID_VALUE if memory that the launch
+  // frees but does not allocate is not live. Also returns it if memory that the launch allocates
+  // but does not free is still live and the policy is `refuse`. Returns CUDA_ERROR_OUT_OF_MEMORY if
+  // the device has too little memory. In case of an error, nothing is claimed.
   abi::CUresult begin(leftover_policy policy);
 
-  // Adds the waits that must precede the launch's work.
+  // Adds waits for the earlier work that uses the claimed memory. The caller must call this before
+  // it adds the launch's work to the submission.
   void add_waits(engine::timeline::submission& submission);
 
-  // Called after the submission: the work is complete at `end_point`.
+  // Called after the submission. `end_point`: the point in the stream's timeline at which the work
+  // of the launch is complete.
   void end(engine::point end_point) noexcept;
 
  private:
-  // Require the lock.
+  // The caller holds graph_memory_account::mutex() for the functions below.
   abi::CUresult check(leftover_policy policy) const noexcept;
   bool find_memory();
   bool find_device_memory(device& target_device, std::size_t bytes) noexcept;
@@ -109,11 +120,14 @@ class launch {
 
   const graph_memory_usage& usage_;
   stream& target_stream_;
+  // True from a successful begin() to end().
   bool begun_ = false;
+  // The points in timelines that the launch waits for.
   std::vector<engine::point> prerequisites_;
-  // The blocks whose memory the launch has taken.
+  // Idle blocks of other nodes that lose their memory to this launch.
   std::unique_ptr<std::vector<std::shared_ptr<graph_block>>> displaced_blocks_;
-  std::vector<std::shared_ptr<graph_block>> released_;  // scratch: destroyed outside of the lock
+  // Used by end() to release blocks after it has released the lock.
+  std::vector<std::shared_ptr<graph_block>> released_;
 };
 
 }  // namespace graph_memory

@@ -12,35 +12,43 @@ namespace weir::embedded::model {
 class device;
 struct graph_block;
 
-// The account of a device. Memory is reserved from the device in whole chunks (device::chunk())
-// until it is trimmed. The used part of it belongs to blocks.
+// The graph memory of one device. Memory is reserved from the device in whole chunks
+// (device::chunk()), and stays reserved until trim(). The used part of the reserved memory belongs
+// to blocks, each of which is the memory of an allocation node (graph_block.hpp).
 class graph_memory_account {
  public:
-  // Guards all accounts and the state of blocks (graph_block.hpp). Not held while work is submitted
-  // or a block is destroyed. All members below require it.
+  // Guards all accounts and the state of blocks (graph_block.hpp). The caller of every other member
+  // holds it. It is not held while work is submitted or a block is destroyed.
   static std::mutex& mutex() noexcept;
 
-  // Reserves `bytes` bytes in total. Returns false if the device has too little memory left.
+  // Reserves more memory if less than `bytes` bytes are reserved in total. Returns false if the
+  // device has too little memory left.
   bool reserve(device& source_device, std::size_t bytes) noexcept;
 
-  // Count or uncount the memory of a block. make_room() must be called before add(), and throws
-  // std::bad_alloc.
+  // Makes add() possible for this number of further blocks. Throws std::bad_alloc.
   void make_room(std::size_t blocks) { backed_.reserve(backed_.size() + blocks); }
+  // Counts the memory of a block as used. The caller has called make_room().
   void add(graph_block& block) noexcept;
+  // No longer counts the memory of a block as used. It stays reserved. The block has been added.
   void remove(graph_block& block) noexcept;
 
-  // Makes `more` bytes available besides the used ones, by taking the memory of idle blocks.
-  // Returns false if that is not enough.
+  // Makes `more` bytes available in addition to the used ones: takes memory from blocks that no
+  // work uses, until enough is reserved. Returns false if that does not suffice; the blocks have
+  // then lost their memory all the same.
   bool reserve_from_idle(device& source_device, std::size_t more) noexcept;
 
-  // Returns the reserved memory that is not used, including that of idle blocks, to the device.
+  // Takes the memory of blocks that no work uses. Then returns all whole chunks that are not used
+  // to the device.
   void trim(device& target_device) noexcept;
 
+  // Returns the blocks whose memory counts as used.
   [[nodiscard]] const std::vector<graph_block*>& backed() const noexcept { return backed_; }
+  // Returns the bytes of all blocks in backed().
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
 
-  // Rounded up to whole chunks.
+  // Returns used(), rounded up to whole chunks.
   [[nodiscard]] std::size_t used(const device& owner_device) const noexcept;
+  // Returns the highest value of used() since reset_used_high(), rounded up to whole chunks.
   [[nodiscard]] std::size_t used_high(const device& owner_device) const noexcept;
   [[nodiscard]] std::size_t reserved() const noexcept { return reserved_; }
   [[nodiscard]] std::size_t reserved_high() const noexcept { return reserved_high_; }
@@ -48,8 +56,9 @@ class graph_memory_account {
   void reset_reserved_high() noexcept { reserved_high_ = reserved_; }
 
  private:
-  std::size_t used_ = 0, used_high_ = 0;  // bytes of blocks
+  std::size_t used_ = 0, used_high_ = 0;  // the bytes of all blocks in backed_
   std::size_t reserved_ = 0, reserved_high_ = 0;
+  // The blocks that count against the device.
   std::vector<graph_block*> backed_;
 };
 

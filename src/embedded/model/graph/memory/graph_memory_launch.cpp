@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/model/graph/memory/graph_memory_launch.cpp - the memory that launches claim, leave and
-// free.
+// embedded/model/graph/memory/graph_memory_launch.cpp - claims the memory that a launch allocates,
+// and updates blocks at the end of its submission.
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -28,8 +28,9 @@ void for_each_allocated(const graph_memory_usage& usage, Visitor&& visit) {
   for (const auto& [block, bytes] : usage.leftovers) visit(*block);
 }
 
-// Drops the pages of displaced blocks once their work is done. Skips blocks that have memory again
-// or are in use, because their current use determines when their pages are dropped.
+// An operation that drops the pages of blocks that lost their memory to a launch, once their work
+// is complete. Skips blocks that have memory again or are in use, because their current use
+// determines when their pages are dropped.
 struct drop_pages {
   blocks* displaced;
 
@@ -82,8 +83,8 @@ CUresult launch::begin(leftover_policy policy) {
   }
 }
 
-// Finds memory for all blocks that have none. Returns false if there is too little. Blocks that
-// lose their memory are in `displaced_blocks_`.
+// Finds memory for all blocks of the launch that have none. Appends blocks that will lose their
+// memory to displaced_blocks_. Returns false if there is too little memory. Throws std::bad_alloc.
 bool launch::find_memory() {
   std::vector<std::pair<device*, std::size_t>> requirements;
   for_each_allocated(usage_, [&](graph_block& block) {
@@ -99,7 +100,8 @@ bool launch::find_memory() {
     displaced_blocks_->reserve(displaced_blocks_->size() +
                                target_device->graph_memory.backed().size());
 
-  // Marked first, so that the launch does not take memory from its own blocks.
+  // Changes the state of the launch's own blocks first, so that the launch does not take their
+  // memory.
   for_each_allocated(usage_, [](graph_block& block) {
     if (block.status == state::unused) block.status = state::submitted;
   });
@@ -119,14 +121,14 @@ bool launch::find_device_memory(device& target_device, std::size_t bytes) noexce
   if (account.reserve(target_device, account.used() + bytes) ||
       account.reserve_from_idle(target_device, bytes))
     return true;
-  // Reuses memory whose last use precedes this launch in the stream.
+  // Takes memory from blocks whose last use is known to precede this launch in its stream.
   const reuse_policy reuse{target_stream_.timeline(), reuse_policy::event_dependencies::follow,
                            reuse_policy::reuse_level::known};
   std::size_t requested = account.used() + bytes;
   for (graph_block* block : account.backed()) {
     if (block->status != state::unused || !reuse.may_use(block->free_at)) continue;
     auto block_reference = block->weak_from_this().lock();
-    if (block_reference == nullptr) continue;  // it is being destroyed
+    if (block_reference == nullptr) continue;  // the block is being destroyed
     displaced_blocks_->push_back(std::move(block_reference));
     requested -= block->extent;
     if (account.reserve(target_device, requested)) return true;

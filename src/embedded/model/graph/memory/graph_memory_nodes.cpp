@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/model/graph/memory/graph_memory_nodes.cpp - adds memory nodes, and computes their net
-// effect.
+// embedded/model/graph/memory/graph_memory_nodes.cpp - adds allocation and free nodes, and computes
+// the net effect of a graph's nodes.
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
@@ -18,11 +18,12 @@ using namespace abi;
 
 namespace {
 
-// The number of preceding nodes that are searched for freed memory.
+// The number of direct and indirect dependencies of a new node that are searched for a free node.
 constexpr std::size_t max_candidates = 64;
 
-// The size limit of a node, whatever the device has: as on an H200, the launch fails if there is
-// too little memory. An H200 also has a limit of addresses.
+// Allocation nodes up to this size can be added even if the device has less memory, because an H200
+// checks the device's memory only at the launch. A larger allocation node can be added only if the
+// device's memory is at least as large. The limit stands for the limit of addresses on an H200.
 constexpr std::size_t max_bytes = (std::size_t{1} << 39) - 1;
 
 // Returns the devices that may use a node's memory: its own, and those with granted access.
@@ -35,8 +36,9 @@ std::uint64_t users_of(const device& target_device, const CUDA_MEM_ALLOC_NODE_PA
   return users;
 }
 
-// Returns a block of at least `bytes` bytes with equal users that is free before the new node, or
-// null.
+// Returns a block of the graph that a new node with these predecessors can reuse, or null. A
+// dependency of the new node frees the block. The block has at least `bytes` bytes and the
+// requested device and users.
 std::shared_ptr<graph_block> find_freed(const graph& target_graph, const device& target_device,
                                         std::size_t bytes, std::uint64_t users,
                                         std::span<graph_node* const> predecessors) {
@@ -72,7 +74,7 @@ std::shared_ptr<graph_block> find_block(CUdeviceptr address) {
   return found == nullptr ? nullptr : found->weak_from_this().lock();
 }
 
-// How often nodes allocate and free a block.
+// The number of nodes in a graph that allocate and that free one block.
 struct allocation_counts {
   std::shared_ptr<graph_block> block;
   int allocated = 0, freed = 0;
@@ -112,7 +114,7 @@ void count(const graph& source_graph, allocation_counter& counter) {
 
 CUresult add_allocation(graph& target_graph, const CUDA_MEM_ALLOC_NODE_PARAMS& params,
                         std::span<graph_node* const> predecessors, graph_node*& out) {
-  // A body is rejected at instantiation.
+  // A body is accepted here, because instantiation reports its allocation nodes.
   if (target_graph.is_subgraph() && !target_graph.is_body()) return CUDA_ERROR_NOT_SUPPORTED;
   device& target_device = *this_process().find_device(params.poolProps.location.id);
   if (params.bytesize > std::max(target_device.total_memory(), max_bytes))

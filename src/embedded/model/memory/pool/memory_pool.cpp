@@ -70,13 +70,15 @@ CUresult memory_pool::allocate(std::size_t bytes, stream& requesting_stream,
   *out = 0;
   if (bytes == 0) return CUDA_SUCCESS;
   if (bytes > owner_device().total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
-  // Orders the allocation with the default stream, like all work of the stream.
+  // Orders the allocation after the work of the legacy default stream, like all work of a blocking
+  // stream.
   if (requesting_stream.role() != stream_role::non_blocking) requesting_stream.wait({});
   allocation* block =
       allocate_free(bytes, requesting_stream, expected_generation, block_search::best_fit);
   while (block == nullptr) {
     const bool has_grown = grow(block_extent(bytes), requesting_stream, expected_generation);
-    // Adjoining blocks join the new memory with the free memory next to it.
+    // Searches for adjoining free blocks, because only the new memory and the free memory next to
+    // it may together suffice.
     block = has_grown ? allocate_free(bytes, requesting_stream, expected_generation,
                                       block_search::adjoining)
                       : allocate_pending(bytes, requesting_stream, expected_generation);
@@ -94,9 +96,11 @@ bool memory_pool::free(allocation& record, std::uintptr_t address, engine::point
   if (location_.is_managed()) managed_advice::forget(record);
   const std::size_t bytes = record.close();
   sharing.withdraw(record);
-  // As on an H200, frees by the host do not reduce the used memory.
+  // As on an H200, a free by cuMemFree does not reduce the reported used memory. It has a null
+  // point.
   if (until.line != nullptr) attributes_.used -= bytes;
-  // Poisoned by the thread that waits for it.
+  // If work may still use the block, the thread that waits for that work poisons it
+  // (trim_to_threshold()).
   const bool poison_later = os::asan_build && !until.reached();
   if (os::asan_build && !poison_later) os::poison(reinterpret_cast<void*>(address), bytes);
   if (poison_later || (attributes_.reserved > attributes_.release_threshold && space_.has_idle()))
@@ -123,7 +127,7 @@ pool_block* memory_pool::find(std::size_t extent, const reuse_policy& policy) no
   return found != nullptr ? found : space_.find_adjoining(extent, policy);
 }
 
-// Makes a block live after its allocation.
+// Fills in the record of a block that was just taken, and makes the record live.
 void memory_pool::make_live(pool_block& block, std::size_t bytes) noexcept {
   attributes_.used += bytes;
   attributes_.used_high = std::max(attributes_.used_high, attributes_.used);
@@ -154,7 +158,7 @@ allocation* memory_pool::allocate_free(std::size_t bytes, const stream& requesti
   return block->record;
 }
 
-// Allocates memory that is still in use, and makes the stream wait until that use is complete.
+// Allocates a freed block that work may still use, and makes the stream wait for that work.
 allocation* memory_pool::allocate_pending(std::size_t bytes, stream& requesting_stream,
                                           std::uint64_t expected_generation) {
   const std::size_t extent = block_extent(bytes);
@@ -176,14 +180,15 @@ allocation* memory_pool::allocate_pending(std::size_t bytes, stream& requesting_
   try {
     for (const engine::point end : ends) requesting_stream.wait(end);
   } catch (const std::bad_alloc&) {
-    // Without memory for the stream's waits, the host waits.
+    // There is no memory for the stream's waits, so the calling thread waits.
     for (const engine::point end : ends) engine::wait(end);
   }
   return block->record;
 }
 
-// Reserves memory for a block, returning idle memory first if needed. Returns false if the pool's
-// limit or the device's memory is still reached.
+// Reserves more memory from the device, enough for a block of `extent` bytes. If the limit of the
+// pool or of the device is reached, returns idle memory of the pool and then of other pools, and
+// tries again. Returns false if that does not suffice.
 bool memory_pool::grow(std::size_t extent, stream& requesting_stream,
                        std::uint64_t expected_generation) {
   if (try_grow(extent, requesting_stream, expected_generation)) return true;
@@ -223,8 +228,8 @@ bool memory_pool::try_grow(std::size_t extent, const stream& requesting_stream,
   return false;
 }
 
-// Commits the first `missing` bytes of uncommitted chunks from a block on. Subtracts what it has
-// committed from `missing`, which is not 0 at the end if the system has no memory.
+// Commits the first `missing` bytes of uncommitted chunks, from a block on. Subtracts the bytes
+// that it has committed from `missing`. If the system has no memory, `missing` is not 0 at the end.
 void memory_pool::commit_missing(pool_block& first_uncommitted, std::size_t& missing) {
   for (pool_block* block = &first_uncommitted; missing != 0; block = block->next) {
     if (block->status != pool_block::state::uncommitted) continue;
@@ -238,8 +243,9 @@ void memory_pool::commit_missing(pool_block& first_uncommitted, std::size_t& mis
   }
 }
 
-// Reserves addresses for twice as many bytes as the device has memory, so that scattered blocks
-// leave room for large ones. Address sanitizer builds need redzone_factor times as many addresses.
+// Reserves addresses for twice as many bytes as the device has memory. A large block then still
+// finds adjacent addresses if small blocks are scattered over the range. Address sanitizer builds
+// need redzone_factor times as many addresses.
 bool memory_pool::open_space() {
   const std::size_t requested =
       round_up(2 * owner_device().total_memory(), chunk_bytes_) * redzone_factor;
@@ -279,7 +285,8 @@ bool memory_pool::trim_to_threshold() noexcept {
   return still_used || (attributes_.reserved > attributes_.release_threshold && space_.has_idle());
 }
 
-// Poisons the free blocks whose use is complete. Returns true if some are still in use.
+// Poisons the free blocks that no work uses any more. Returns true if work may still use other free
+// blocks.
 bool memory_pool::poison_free() const noexcept {
   bool still_used = false;
   space_.for_each_free([&](const pool_block& block) {
@@ -295,7 +302,8 @@ void memory_pool::release_all_idle(stream* requesting_stream) noexcept {
   release_idle(trim_bound::at_least, 0, completion::reached, requesting_stream);
 }
 
-// Returns chunks that no work uses, or only work of the requesting stream.
+// Returns idle chunks to the device while `bound` and `bytes` allow it. A chunk qualifies if no
+// work uses it, or if only work of the requesting stream does.
 void memory_pool::release_idle(trim_bound bound, std::size_t bytes, completion required,
                                const stream* requesting_stream) noexcept {
   const std::lock_guard lock{lock_};
@@ -308,9 +316,9 @@ void memory_pool::release_idle(trim_bound bound, std::size_t bytes, completion r
         required, requesting_stream != nullptr ? &requesting_stream->timeline() : nullptr);
     if (idle.address == nullptr) return;
     attributes_.reserved -= idle.bytes;
-    // Earlier work of the stream may still use the chunk. It ends before the stream's next
-    // allocation is used, so the memory counts as free now. Other streams do not get its addresses
-    // before that.
+    // Earlier work of the requesting stream may still use the chunk. That work ends before the
+    // stream uses its next allocation, so the memory counts as free now. Other streams get the
+    // addresses of the chunk only after that work.
     if (charged_device() != nullptr) owner_device().release_memory(idle.bytes);
     if (idle.until.line == nullptr) {
       os::poison(idle.address, idle.bytes * redzone_factor);
@@ -348,8 +356,8 @@ void memory_pool::set_access(int user, CUmemAccess_flags flags) {
       [&](allocation& memory) { memory.access.store(stream_access, std::memory_order_relaxed); });
 }
 
-// Memory of a host pool is accessible only where it was granted. Streams get the highest access of
-// any device.
+// Returns the access that streams have to the pool's blocks. For a host pool it is the highest
+// access that was granted to any device, else it is full access.
 CUmemAccess_flags memory_pool::access_of_streams() const noexcept {
   return location_.is_host() ? access_.highest_of_devices() : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 }

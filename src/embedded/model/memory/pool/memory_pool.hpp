@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/model/memory/pool/memory_pool.hpp - stream-ordered allocation: reuses blocks without
-// host waits.
+// embedded/model/memory/pool/memory_pool.hpp - stream-ordered allocation, which reuses freed blocks
+// without blocking the host.
 #pragma once
 
 #include <atomic>
@@ -25,21 +25,25 @@ class stream;
 
 // A pool of blocks of memory at a location (pool_location.hpp).
 //
-// A freed block keeps the point at which its free is complete. It is reused where no work can still
-// use it:
-// - in the timeline of its free, where later work comes after it;
-// - in a timeline that has waited for the free (follow event dependencies);
-// - anywhere once the point is reached (opportunistic);
-// - if no other memory is left, in a timeline that is made to wait for it (internal dependencies).
+// A freed block stores the point at which its free is complete. A point is a position in a
+// timeline, the engine's queue of a stream's operations. An allocation may reuse the block if no
+// work can still use it:
+// - in the timeline of the free, where all later work comes after the free;
+// - in a timeline that has waited for the free by an event
+//   (CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES);
+// - in any timeline once the point is reached (CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC);
+// - if no other memory is left, in any timeline, after adding a wait for the point to it
+//   (CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES).
 //
 // pool_space.hpp splits and joins blocks.
 //
-// Memory is reserved in chunks of 32 MiB, or of an eighth of a small device. Idle chunks above the
-// release threshold return to the device once a thread has waited for the work that used them. As
-// on an H200, only host waits for the stream, an event or the context count; other calls that block
-// do not.
+// Memory is reserved from the device in chunks of 32 MiB, or of an eighth of a small device
+// (device::chunk()). An idle chunk has no block in use. Idle chunks above the release threshold
+// return to the device once a thread has waited for the work that used them. As on an H200, only
+// host waits for the stream, an event or the context return chunks. Other calls that block do not.
 //
-// Objects are reused (handle_table.hpp): open() begins a life. pool_registry.hpp lists the pools.
+// Objects are reused (handle_table.hpp): open() begins a lifetime. pool_registry.hpp has the list
+// of all pools.
 //
 // Thread safety: all members may be called from any thread.
 class memory_pool {
@@ -48,12 +52,13 @@ class memory_pool {
   // std::bad_alloc.
   void open(device& target_device, const pool_location& location, std::size_t max_bytes);
 
-  // Destroys the pool for the program and sets its release threshold to 0. is_finished() returns
-  // true once its last block is free and its memory is returned.
+  // Destroys the pool for the program; blocks in use stay valid. Sets the release threshold to 0,
+  // so that all idle memory returns to the device.
   void end() noexcept;
+  // Returns true if the pool was destroyed, all its blocks are free, and its memory was returned.
   [[nodiscard]] bool is_finished() const noexcept;
 
-  // Frees the addresses of a finished pool.
+  // Frees the addresses of a pool for which is_finished() returns true.
   void close() noexcept;
 
   // Returns the handle of the pool, also after the pool is destroyed.
@@ -67,46 +72,54 @@ class memory_pool {
 
   // Allocates a block for work submitted to the stream from now on. 0 bytes give null. Returns
   // CUDA_ERROR_OUT_OF_MEMORY if the pool's limit or the device's memory is reached. Returns
-  // CUDA_ERROR_INVALID_VALUE if the pool of that generation is destroyed before or during the call.
-  // Throws std::bad_alloc.
+  // CUDA_ERROR_INVALID_VALUE if generation() is no longer `expected_generation`, because the pool
+  // was destroyed. Throws std::bad_alloc.
   abi::CUresult allocate(std::size_t bytes, stream& requesting_stream,
                          std::uint64_t expected_generation, abi::CUdeviceptr* out);
 
-  // Frees the block at an address; it stays in use until the point. Returns false if another thread
-  // has freed it, or the record now belongs to another block. Throws std::bad_alloc without
-  // changing anything.
+  // Frees the block at an address. Work may use the block until the point `until` is reached; a
+  // null point means no work uses it. Returns false if another thread has freed the block, or if
+  // the record now belongs to another block. Throws std::bad_alloc without changing anything.
   bool free(allocation& block, std::uintptr_t address, engine::point until);
 
-  // Returns idle memory to the device while at least `keep` bytes stay reserved. Memory not known
-  // to be unused stays.
+  // Returns idle chunks to the device while at least `keep` bytes stay reserved. A chunk stays
+  // unless a wait of the host has shown that the work that used it is complete.
   void trim(std::size_t keep) noexcept;
 
-  // Get and set attributes (pool_attributes.hpp).
+  // Gets an attribute like pool_attributes::get().
   abi::CUresult get(abi::CUmemPool_attribute attribute, void* value) const noexcept;
+  // Sets an attribute like pool_attributes::set(). If the release threshold changes, the next wait
+  // of the host returns idle memory above the new threshold.
   abi::CUresult set(abi::CUmemPool_attribute attribute, const void* value) noexcept;
 
-  // The access of a device, by ordinal, or of pool_access::host and host_node. The pool's own
-  // location always has full access.
+  // Returns the access of `user`: the ordinal of a device, pool_access::host or
+  // pool_access::host_node. The pool's own location always has full access.
   [[nodiscard]] abi::CUmemAccess_flags access_of(int user) const noexcept;
-  void set_access(int user, abi::CUmemAccess_flags flags);  // throws std::bad_alloc
+  // Sets the access of `user`, as in access_of(). Throws std::bad_alloc.
+  void set_access(int user, abi::CUmemAccess_flags flags);
 
   [[nodiscard]] device& owner_device() const noexcept {
     return *device_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] const pool_location& location() const noexcept { return location_; }
 
-  pool_sharing sharing;  // the pool's state in other processes
+  pool_sharing sharing;  // the state of a pool that is shared with other processes
 
-  // Returns idle memory above the release threshold to the device. Returns true if more is free but
-  // not complete yet. Also poisons completed blocks in an address sanitizer build.
+  // Returns idle memory above the release threshold to the device. Returns true if memory above the
+  // threshold remains, because work that used it is not known to be complete. In an address
+  // sanitizer build, also poisons free blocks that no work uses.
   bool trim_to_threshold() noexcept;
 
-  // For a device that has run out of memory: returns all idle memory. With a stream, also
-  // memory that is free for its later work; it counts as returned at once.
+  // Called if the device has run out of memory: returns all idle memory that no work uses. If
+  // `requesting_stream` is not null, also returns idle memory that only earlier work of that stream
+  // uses. Such memory no longer counts against the device at once, because the stream's next work
+  // comes after that use.
   void release_all_idle(stream* requesting_stream) noexcept;
 
  private:
-  // Require the lock.
+  // The caller holds lock_ for policy_for(), find(), make_live(), open_space(), commit_missing(),
+  // poison_free() and access_of_streams(). allocate_free(), allocate_pending(), grow(), try_grow(),
+  // would_exceed_limit() and release_idle() acquire it.
   [[nodiscard]] reuse_policy policy_for(const stream& requesting_stream) const noexcept;
   [[nodiscard]] reuse_policy policy_for(const stream& requesting_stream,
                                         reuse_policy::reuse_level level) const noexcept;
@@ -114,7 +127,8 @@ class memory_pool {
   void make_live(pool_block& block, std::size_t bytes) noexcept;
   bool open_space();
 
-  // Return nothing if the pool of that generation is destroyed.
+  // The functions with `expected_generation` return null or false if generation() has another
+  // value, because the pool was destroyed. would_exceed_limit() then returns true.
   enum class block_search : std::uint8_t { best_fit, adjoining };
   allocation* allocate_free(std::size_t bytes, const stream& requesting_stream,
                             std::uint64_t expected_generation, block_search search);
@@ -132,20 +146,23 @@ class memory_pool {
     return location_.is_device() ? &owner_device() : nullptr;
   }
 
-  // Whether at most or at least `bytes` bytes stay reserved.
+  // The meaning of `bytes` in release_idle(). at_most: releases until at most this many bytes are
+  // reserved. at_least: releases only while at least this many bytes stay reserved.
   enum class trim_bound : std::uint8_t { at_most, at_least };
   using completion = pool_space::completion;
   void release_idle(trim_bound bound, std::size_t bytes, completion required,
                     const stream* requesting_stream) noexcept;
 
-  // Atomic, because a late caller of allocate() may read it in the next lifetime.
+  // Atomic, because a thread in allocate() may read it while another thread destroys the pool and
+  // the object begins its next lifetime.
   std::atomic<device*> device_{nullptr};
   pool_location location_;
-  std::size_t max_bytes_ = 0;    // 0: limited by the device's memory
+  // The limit of reserved bytes; 0 if only the device's memory limits the pool.
+  std::size_t max_bytes_ = 0;
   std::size_t chunk_bytes_ = 0;  // the granularity of growth
   abi::CUmemoryPool handle_ = nullptr;
 
-  std::atomic<std::uint64_t> generation_{0};  // changed with the lock held
+  std::atomic<std::uint64_t> generation_{0};  // changed only with lock_ held
 
   mutable weir::os::spin_lock lock_;  // guards the members below
   pool_range range_;
@@ -155,7 +172,8 @@ class memory_pool {
   pool_access access_;
 };
 
-// Returns true for managed memory, of a pool or not.
+// Returns true for managed memory: of cuMemAllocManaged, of a managed variable, or of a managed
+// pool.
 [[nodiscard]] inline bool is_managed(const allocation& memory) noexcept {
   const memory_pool* pool = memory.pool;
   return memory.kind == memory_kind::managed || memory.kind == memory_kind::managed_variable ||

@@ -11,8 +11,8 @@
 
 namespace weir::embedded::model {
 
-// The access that was granted to devices, by ordinal, and to the host and its node. Users without
-// an entry have none.
+// The access that was granted to each user of a pool. A user is a device, named by its ordinal, or
+// `host` or `host_node`. A user without an entry has no access.
 //
 // Thread safety: none; the pool's lock guards it.
 class pool_access {

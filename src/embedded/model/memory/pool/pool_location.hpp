@@ -7,8 +7,10 @@
 
 namespace weir::embedded::model {
 
-// A device, the host, or a host node. For managed memory, which has no fixed location, it is the
-// preferred location, or none. Values are normalised: equal values mean one location.
+// The location of a pool's memory: a device, the host, or a NUMA node of the host. For managed
+// memory, which has no fixed location, it is the preferred location, or
+// CU_MEM_LOCATION_TYPE_INVALID. The entry points normalise locations, so that two values are equal
+// only if they mean one location.
 struct pool_location {
   abi::CUmemAllocationType type = abi::CU_MEM_ALLOCATION_TYPE_PINNED;
   abi::CUmemLocation cuda_location{abi::CU_MEM_LOCATION_TYPE_DEVICE, 0};

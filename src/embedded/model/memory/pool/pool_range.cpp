@@ -14,11 +14,13 @@ namespace weir::embedded::model {
 
 namespace {
 
-// The unused bytes of all pools that keep their pages, and the limit.
+// The limit of kept_bytes: the bytes of all unused chunks, in all pools, whose pages are kept for
+// the next use.
 constexpr std::size_t max_kept_bytes = std::size_t{256} << 20;
 constinit std::atomic<std::size_t> kept_bytes{0};
 
-// Counts unused bytes whose pages are to be kept. Returns false if they would exceed the limit.
+// Adds to kept_bytes for a chunk that shall keep its pages. Returns false without adding if the sum
+// would exceed the limit.
 bool try_keep_pages(std::size_t bytes) noexcept {
   if (kept_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <= max_kept_bytes) return true;
   kept_bytes.fetch_sub(bytes, std::memory_order_relaxed);

@@ -10,9 +10,10 @@ namespace weir::embedded::model {
 
 class shared_store;
 
-// A range of addresses, in chunks that the pool uses or not. Pages get memory when touched. Memory
-// of unused chunks returns to the system, except that some chunks keep their pages. A program that
-// allocates and frees in a loop then reuses touched pages and avoids their page faults.
+// A range of addresses, divided into chunks that the pool uses or does not use. The system provides
+// a page when it is first touched. The pages of unused chunks return to the system, except for a
+// limited number of bytes in all pools together. A program that allocates and frees in a loop then
+// reuses touched pages and avoids their page faults.
 //
 // Memory that other processes may open lies in a store (shared_store.hpp), which is passed to each
 // call.
@@ -25,8 +26,9 @@ class pool_range {
   pool_range& operator=(const pool_range&) = delete;
   // No destructor: a pool object is reused and never destroyed.
 
-  // Reserves `bytes` bytes of addresses, or half as many, and so on down to `chunk_bytes`; both are
-  // multiples of `chunk_bytes`. Returns false if the system has none. Throws std::bad_alloc.
+  // Reserves `bytes` bytes of addresses, a multiple of `chunk_bytes`. If the system has too few
+  // addresses, tries half as many, and so on down to `chunk_bytes`. Returns false if even that
+  // fails. Throws std::bad_alloc.
   bool reserve(std::size_t bytes, std::size_t chunk_bytes);
 
   // Frees the addresses.
@@ -35,24 +37,26 @@ class pool_range {
   [[nodiscard]] std::byte* address() const noexcept { return address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-  // Marks chunks as used. Returns false if the system has no memory for them.
+  // Marks whole chunks as used. Returns false if the store cannot provide memory for them; without
+  // a store it always succeeds.
   [[nodiscard]] bool commit(std::byte* address, std::size_t bytes, shared_store* store) noexcept;
 
-  // Marks chunks as unused; their contents are lost.
+  // Marks whole chunks as unused. Their contents are lost.
   void decommit(std::byte* address, std::size_t bytes, shared_store* store) noexcept;
 
  private:
   enum class state : std::uint8_t {
-    untouched,          // in use, never used, or returned to the system
-    unused_with_pages,  // not in use, with its pages kept
-    in_store            // in the store
+    // Private memory that is in use, was never used, or was returned to the system.
+    untouched,
+    unused_with_pages,  // not in use, but its pages are kept for the next use
+    in_store            // in use, with its memory in the store
   };
   void set_state(std::size_t chunk, state new_state) noexcept;
 
   std::byte* address_ = nullptr;
   std::size_t bytes_ = 0;
   std::size_t chunk_bytes_ = 1;
-  std::size_t touched_chunks_ = 0;  // counted up to the last chunk that was ever used
+  std::size_t touched_chunks_ = 0;  // the index of the last chunk that was ever used, plus 1
   std::vector<state> chunks_;
 };
 

@@ -38,7 +38,7 @@ registry& registry_instance() noexcept {
   return registered_pools;
 }
 
-// Creates a pool. Requires the registry's lock.
+// Creates a pool. The caller holds registry::mutex.
 memory_pool& make_pool(registry& registered_pools, device& target_device,
                        const pool_location& location, std::size_t max_bytes) {
   registered_pools.pools.reserve(registered_pools.pools.size() + 1);
@@ -54,8 +54,8 @@ memory_pool& make_pool(registry& registered_pools, device& target_device,
   return *pool;
 }
 
-// Returns the pools of a location, with a new default pool at the first call. Requires the
-// registry's lock.
+// Returns the pools of a location other than a device. The first call for a location creates its
+// default pool. The caller holds registry::mutex.
 location_pools& pools_of(registry& registered_pools, device& target_device,
                          const pool_location& location) {
   for (location_pools& pools : registered_pools.locations) {
@@ -67,8 +67,8 @@ location_pools& pools_of(registry& registered_pools, device& target_device,
   return registered_pools.locations.back();
 }
 
-// Returns true for the default pool of a location, which cannot be destroyed. Requires the
-// registry's lock.
+// Returns true for the default pool of a device or location, which cannot be destroyed. The caller
+// holds registry::mutex.
 bool is_default_pool(const registry& registered_pools, const memory_pool& pool) noexcept {
   return &pool == pool.owner_device().default_pool.load(std::memory_order_acquire) ||
          std::ranges::any_of(registered_pools.locations, [&](const location_pools& pools) {
@@ -76,7 +76,8 @@ bool is_default_pool(const registry& registered_pools, const memory_pool& pool) 
          });
 }
 
-// Removes the pool as current pool of all locations. Requires the registry's lock.
+// Ends the use of a pool as current pool of a location. A device returns to its default pool; any
+// other location then has no current pool. The caller holds registry::mutex.
 void remove_from_locations(registry& registered_pools, memory_pool& pool) noexcept {
   for (location_pools& pools : registered_pools.locations) {
     if (pools.current == &pool) pools.current = nullptr;
@@ -102,7 +103,7 @@ pool_generation find_with_generation(CUmemoryPool handle) noexcept {
   memory_pool* const found = find(handle);
   if (found == nullptr) return {};
   const std::uint64_t generation = found->generation();
-  // Another thread may have destroyed the pool before its generation was read.
+  // The second find() detects that another thread destroyed the pool before generation() was read.
   return find(handle) == found ? pool_generation{found, generation} : pool_generation{};
 }
 
@@ -138,8 +139,8 @@ memory_pool& current_pool(device& owner_device) {
   return default_pool(owner_device);
 }
 
-// The generation is consistent if the pool is still current afterwards; otherwise another thread
-// has destroyed the pool.
+// The generation belongs to the pool's current lifetime if the pool is still the current pool after
+// the read. Otherwise another thread may have destroyed the pool, and the loop tries again.
 pool_generation current_pool_with_generation(device& owner_device) {
   for (;;) {
     memory_pool& pool = current_pool(owner_device);
@@ -177,7 +178,7 @@ bool make_current(device& target_device, const pool_location& location, CUmemory
 
 void trim_all_to_threshold() noexcept {
   registry& registered_pools = registry_instance();
-  // Cleared before the search, so that later frees set it again.
+  // Clears the flag before it visits the pools, so that a free during the loop sets the flag again.
   idle_memory.store(false, std::memory_order_relaxed);
   bool has_idle_left = false;
   const std::lock_guard lock{registered_pools.mutex};

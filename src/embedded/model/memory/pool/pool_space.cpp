@@ -20,7 +20,8 @@ void pool_space::open(std::byte* address, std::size_t bytes, std::size_t chunk_b
 }
 
 void pool_space::close() noexcept {
-  while (first_ != nullptr) {  // all blocks are uncommitted
+  // All blocks are uncommitted, so no record of the address map and no list refers to them.
+  while (first_ != nullptr) {
     spare_.push_back(first_);
     first_ = first_->next;
   }
@@ -41,7 +42,8 @@ pool_block* pool_space::best_fit_in(const bin& lists, std::size_t extent,
     int probes = 0;
     for (pool_block* block = list.oldest; block != nullptr && probes < max_probes;
          block = block->newer, ++probes) {
-      // Blocks that were freed later may not be used either.
+      // The list is in the order of the frees, so the policy does not allow the later blocks
+      // either.
       if (!policy.may_use(block->free_at)) break;
       if (block->extent >= extent && (best == nullptr || block->extent < best->extent))
         best = block;
@@ -98,7 +100,8 @@ void pool_space::take_block(pool_block& first, std::size_t extent) {
   begin_use(first);
 }
 
-// Gives the first `extent` bytes of adjoining free blocks to the first of them, with a new record.
+// Joins adjoining free blocks until they have `extent` bytes, and gives exactly these bytes and a
+// new record to `first`. The rest of the last block becomes a free block.
 void pool_space::split_front(pool_block& first, std::size_t extent) {
   pool_block* last = &first;
   std::size_t joined_bytes = first.extent;
@@ -116,7 +119,8 @@ void pool_space::split_front(pool_block& first, std::size_t extent) {
   update_chunk_heads(first);
 }
 
-// Splits a block without a record into two free blocks; the second begins at the offset.
+// Splits a free block without a record into two free blocks. Returns the second, which begins at
+// `offset`.
 pool_block& pool_space::split_at(pool_block& block, std::size_t offset) {
   pool_block& rest = new_block();
   rest = {.offset = offset,
@@ -148,7 +152,8 @@ void pool_space::release_block(pool_block& block, engine::point until) {
   end_use(block);
 }
 
-// Reserves room for one more list in the bin of a block's size, so that link() cannot throw.
+// Reserves room for one more list in the bin for blocks of this extent, so that link() cannot
+// throw.
 void pool_space::make_room(std::size_t extent) {
   bin& lists = bins_[bin_of(extent)];
   if (lists.size() == lists.capacity()) lists.reserve(2 * lists.size() + 1);
@@ -158,8 +163,8 @@ pool_space::bin::iterator pool_space::find_list(bin& lists, const engine::timeli
   return std::ranges::find(lists, line, &free_list::line);
 }
 
-// A list is in the order of the frees; the rest of a split block is sorted in. Its bin has room for
-// another list.
+// Adds a free block to the list of its timeline and bin, in the order of the frees. The caller has
+// called make_room() for the block's extent.
 void pool_space::link(pool_block& block) noexcept {
   const std::size_t index = bin_of(block.extent);
   bin& lists = bins_[index];
@@ -175,7 +180,7 @@ void pool_space::link(pool_block& block) noexcept {
   (block.newer != nullptr ? block.newer->older : list->newest) = &block;
 }
 
-// Takes a free block off its list.
+// Removes a free block from its list.
 void pool_space::unlink(pool_block& block) noexcept {
   const std::size_t index = bin_of(block.extent);
   bin& lists = bins_[index];
@@ -216,7 +221,7 @@ void pool_space::end_use(const pool_block& block) noexcept {
   }
 }
 
-// Makes a block the first block of all chunks that begin in it.
+// Sets chunk::first of all chunks whose first byte lies in the block.
 void pool_space::update_chunk_heads(pool_block& block) noexcept {
   std::size_t i = (block.offset + chunk_bytes_ - 1) / chunk_bytes_;
   for (; i < chunks_.size() && i * chunk_bytes_ < block.end(); ++i) chunks_[i].first = &block;
@@ -225,7 +230,7 @@ void pool_space::update_chunk_heads(pool_block& block) noexcept {
 pool_block& pool_space::new_block() {
   if (spare_.empty()) {
     pool_block* created = &blocks_.emplace_back();
-    // Reserves room, so that returning all blocks needs no allocation.
+    // Reserves room for all blocks, so that a later spare_.push_back() does not allocate.
     if (spare_.capacity() < blocks_.size()) spare_.reserve(2 * blocks_.size());
     spare_.push_back(created);
   }
@@ -278,8 +283,8 @@ void pool_space::commit_chunks(pool_block& uncommitted, std::size_t bytes) {
   idle_chunks_ += bytes / chunk_bytes_;
 }
 
-// Removes the blocks after `first` up to `last`, and takes all of them off their free lists. The
-// caller sets the new extent of `first`.
+// Removes the free blocks from `first` to `last` from their lists, and all but `first` from the
+// range. The caller sets the new extent of `first`.
 void pool_space::join(pool_block& first, pool_block& last) noexcept {
   pool_block* const next = last.next;
   for (pool_block* block = &first;; block = block->next) {
@@ -306,8 +311,8 @@ pool_space::idle_memory pool_space::decommit_idle(completion required,
   return {};
 }
 
-// Joins the free blocks of a chunk into one uncommitted block. Their parts outside of the chunk
-// stay free.
+// Joins the free blocks of a chunk into one uncommitted block. The parts of these blocks that lie
+// outside of the chunk stay free. `until` is the point at which the last use of the chunk ends.
 void pool_space::decommit(std::size_t index, engine::point until) {
   const std::size_t begin = index * chunk_bytes_;
   const std::size_t end = begin + chunk_bytes_;
@@ -327,7 +332,8 @@ void pool_space::decommit(std::size_t index, engine::point until) {
   --idle_chunks_;
 }
 
-// Stores the point at which the last use in the timeline ends.
+// Returns true if decommit_idle() may decommit this chunk. If frees in `line` are not complete,
+// stores the last of their points in `until`.
 bool pool_space::may_decommit(std::size_t index, completion required, const engine::timeline* line,
                               engine::point& until) const noexcept {
   const chunk& candidate = chunks_[index];
@@ -351,7 +357,7 @@ bool pool_space::has_uncommitted_in_use() const noexcept {
   return false;
 }
 
-// Merges a block with uncommitted neighbours that may be used at once.
+// Merges an uncommitted block with its uncommitted neighbours that no work uses.
 void pool_space::merge_uncommitted(pool_block& block) noexcept {
   const auto is_mergeable = [](const pool_block* neighbour) {
     return neighbour != nullptr && neighbour->status == pool_block::state::uncommitted &&

@@ -17,20 +17,24 @@
 
 namespace weir::embedded::model {
 
-// A piece of a pool's address range: in use, free from a point on, or uncommitted (without memory).
+// A block: a part of a pool's address range. It is in use, free from a point in a timeline on, or
+// uncommitted (without memory).
 struct pool_block {
   enum class state : std::uint8_t { in_use, free, uncommitted };
 
   std::size_t offset = 0;  // in the range
   std::size_t extent = 0;  // bytes; a multiple of backing::alignment
   state status = state::uncommitted;
-  // Set while it is in use, and kept afterwards for the next use with an equal extent.
+  // The record in the address map. Set while the block is in use. Kept when the block becomes free,
+  // for the next use with an equal extent; else null.
   allocation* record = nullptr;
-  engine::point free_at{};  // a null line: no work uses it
+  // The point in a timeline at which the last use ends. A null `line` means that no work uses the
+  // block.
+  engine::point free_at{};
 
   pool_block* previous = nullptr;  // the neighbours in the range
   pool_block* next = nullptr;
-  pool_block* older = nullptr;  // the neighbours in its list of free blocks
+  pool_block* older = nullptr;  // if free: the neighbours in its list of free blocks
   pool_block* newer = nullptr;
 
   [[nodiscard]] std::size_t end() const noexcept { return offset + extent; }
@@ -40,24 +44,27 @@ struct pool_block {
 // is followed by a poisoned gap of its own size.
 inline constexpr std::size_t redzone_factor = os::asan_build ? 2 : 1;
 
-// A range of addresses divided into blocks without gaps. Chunks of one size are committed or not.
+// A range of addresses divided into blocks without gaps. The range also consists of chunks of equal
+// size. A committed chunk has memory.
 //
-// A free block keeps its extent and its record in the address map as long as possible. A stream
-// that allocates and frees equal sizes in turn then gets the block again without changing either.
-// Smaller blocks are split from larger ones. Adjoining free blocks are joined as needed, and the
-// rest of the last one stays free from its own point on.
+// A free block keeps its extent and its record in the address map until its memory is needed
+// otherwise. A stream that allocates and frees equal sizes in a loop then gets the block again
+// without a change of either. An allocation may split a larger free block, or join adjoining free
+// blocks. The unused rest of the last block becomes a free block with that block's `free_at`.
 //
 // Thread safety: none; the pool's lock guards it. Functions that throw do so before any change.
 class pool_space {
  public:
-  // Begins a lifetime with the whole range uncommitted. Throws std::bad_alloc.
+  // Begins a lifetime with the whole range uncommitted. `bytes` does not include redzones. Throws
+  // std::bad_alloc.
   void open(std::byte* address, std::size_t bytes, std::size_t chunk_bytes);
   [[nodiscard]] bool is_open() const noexcept { return first_ != nullptr; }
+  // Ends the lifetime. All blocks must be uncommitted.
   void close() noexcept;
 
-  // Returns the smallest free block of at least `extent` bytes that the policy allows, or null.
-  // Prefers blocks freed in the caller's own timeline, then those freed first. The block stays
-  // free.
+  // Returns a free block of at least `extent` bytes that the policy allows, or null. Prefers blocks
+  // of similar size, then the smallest one. Among equal sizes, prefers blocks that were freed in
+  // the policy's own timeline, then those that were freed first. The block stays free.
   [[nodiscard]] pool_block* find(std::size_t extent, const reuse_policy& policy) const noexcept;
 
   // Returns the first of adjoining free blocks that the policy allows and that together have at
@@ -73,43 +80,49 @@ class pool_space {
     }
   }
 
-  // Takes `extent` bytes from a block and, if needed, from the free blocks after it. The rest stays
-  // free. The block is then in use and has a record. Throws std::bad_alloc.
+  // Makes a free block in use, with exactly `extent` bytes and a record. If it is larger, the rest
+  // becomes a free block. If it is smaller, takes bytes from the blocks after it, which must be
+  // free, as find_adjoining() has checked. Throws std::bad_alloc.
   void take_block(pool_block& first, std::size_t extent);
 
-  // Makes a block free once `until` is reached. Throws std::bad_alloc.
+  // Makes a block free. Work may still use it until the point `until` is reached. Throws
+  // std::bad_alloc.
   void release_block(pool_block& block, engine::point until);
 
-  // Finds the first place where `extent` bytes are available in free blocks that the policy allows
-  // and in uncommitted chunks. Returns its first uncommitted block, and stores the bytes of missing
-  // chunks. Returns null if the range has too few addresses.
+  // Finds the first sequence of adjoining blocks with `extent` bytes in total that are uncommitted,
+  // or free and allowed by the policy. Returns the first uncommitted block of the sequence, and
+  // stores in `missing` the bytes that must be committed. Returns null if there is no such
+  // sequence, or if it needs no further memory.
   [[nodiscard]] pool_block* find_uncommitted(std::size_t extent, const reuse_policy& policy,
                                              std::size_t& missing) const noexcept;
 
-  // Makes chunks at the start of an uncommitted block free. Throws std::bad_alloc.
+  // Makes the first `bytes` bytes of an uncommitted block a free block. They are whole chunks, and
+  // the caller has committed their memory. Throws std::bad_alloc.
   void commit_chunks(pool_block& uncommitted, std::size_t bytes);
 
-  // Which frees count as complete: those that a wait of the host has observed, or also those that
-  // are reached by now.
+  // Which frees count as complete. known_to_host: those that a wait of the host has observed.
+  // reached: all whose point is reached by now.
   enum class completion : std::uint8_t { known_to_host, reached };
 
-  // Decommitted chunks, and the point at which their last use ends; a null address if there are
-  // none.
+  // A decommitted chunk, and the point at which its last use ends; a null address if there is none.
+  // A null `until` means that no work uses the chunk.
   struct idle_memory {
     std::byte* address = nullptr;
     std::size_t bytes = 0;
     engine::point until{};
   };
 
-  // Decommits a chunk whose blocks are all free, with this knowledge. If `line` is not null, frees
-  // in that timeline qualify for its later work. Removes their records from the address map.
+  // Decommits one chunk whose blocks are all free, with frees that `required` counts as complete.
+  // If `line` is not null, frees in that timeline also qualify, complete or not. Removes the
+  // records of the blocks from the address map.
   [[nodiscard]] idle_memory decommit_idle(completion required,
                                           const engine::timeline* line) noexcept;
 
-  // Returns true if a stream still uses memory that was decommitted for its later work.
+  // Returns true if work may still use a chunk that decommit_idle() decommitted because of its
+  // `line`.
   [[nodiscard]] bool has_uncommitted_in_use() const noexcept;
 
-  // Calls call(block) for each free block.
+  // Calls call(block) for all free blocks.
   template <class Function>
   void for_each_free(Function call) const {
     for (const pool_block* block = first_; block != nullptr; block = block->next) {
@@ -117,7 +130,7 @@ class pool_space {
     }
   }
 
-  // Returns true if there is a chunk without a block in use.
+  // Returns true if there is a committed chunk without a block in use.
   [[nodiscard]] bool has_idle() const noexcept { return idle_chunks_ != 0; }
 
   [[nodiscard]] std::uintptr_t address_of(const pool_block& block) const noexcept {
@@ -139,8 +152,8 @@ class pool_space {
   };
   using bin = std::vector<free_list>;
 
-  // There are eight bins per power of two; below the first power, one per multiple of the
-  // alignment.
+  // A bin holds the free lists of blocks of similar extent. There are eight bins per power of two.
+  // Below 2^first_power, there is one bin per multiple of backing::alignment.
   static constexpr std::size_t first_power = 12;
   static constexpr std::size_t bin_count = 8 + 8 * (47 - first_power);
   [[nodiscard]] static std::size_t bin_of(std::size_t extent) noexcept;
@@ -169,7 +182,8 @@ class pool_space {
   std::byte* address_ = nullptr;
   std::size_t chunk_bytes_ = 1;
   pool_block* first_ = nullptr;
-  std::vector<chunk> chunks_;  // up to the last chunk that ever had memory
+  std::vector<chunk> chunks_;  // from the first chunk to the last one that ever had memory
+  // The number of committed chunks without a block in use.
   std::size_t idle_chunks_ = 0;
 
   std::array<bin, bin_count> bins_;
@@ -177,6 +191,7 @@ class pool_space {
   std::array<std::uint64_t, (bin_count + 63) / 64> filled_{};
 
   std::deque<pool_block> blocks_;  // a deque, so that blocks do not move
+  // Unused elements of blocks_. Has capacity for all of them, so that push_back() does not throw.
   std::vector<pool_block*> spare_;
 };
 

@@ -8,16 +8,18 @@
 
 namespace weir::embedded::model {
 
-// The rule for one allocation of a stream, from the policies of a pool. Lives for one search.
+// Decides which freed blocks one allocation of a stream may reuse, according to the reuse
+// attributes of the pool. The object exists for one search.
 class reuse_policy {
  public:
-  // Whether blocks may be reused that the timeline has waited for by an event.
+  // Whether the allocation may reuse a block whose free the stream has waited for by an event
+  // (CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES).
   enum class event_dependencies : std::uint8_t { ignore, follow };
 
   enum class reuse_level : std::uint8_t {
     known,     // blocks whose use is known to precede the stream's work
     complete,  // also blocks whose use is complete by now
-    all        // also blocks in use, for which the stream will wait
+    all        // also blocks that earlier work still uses, for which the stream will wait
   };
 
   reuse_policy(const engine::timeline& line, event_dependencies dependencies,
@@ -26,7 +28,7 @@ class reuse_policy {
 
   [[nodiscard]] const engine::timeline& line() const noexcept { return line_; }
 
-  // Returns true if a block that is free from this point on may be used.
+  // Returns true if a block that is free from the point `free_at` on may be used.
   [[nodiscard]] bool may_use(engine::point free_at) const noexcept {
     if (level_ == reuse_level::all || free_at.line == nullptr || free_at.line == &line_)
       return true;
@@ -47,7 +49,8 @@ class reuse_policy {
   const engine::timeline& line_;
   bool follows_waits_;
   reuse_level level_;
-  // Caches the result for one timeline, which is usually the only one needed.
+  // The last result of engine::known_to_precede(): known_count_ operations of known_line_ precede
+  // the stream's work. Cached, because most freed blocks are from one other timeline.
   mutable const engine::timeline* known_line_ = nullptr;
   mutable std::uint64_t known_count_ = 0;
 };

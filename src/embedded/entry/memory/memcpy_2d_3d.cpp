@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/entry/memory/memcpy_3d.cpp - cuMemcpy2D*, cuMemcpy3D*, cuMemcpyHtoA and similar
+// embedded/entry/memory/memcpy_2d_3d.cpp - cuMemcpy2D*, cuMemcpy3D*, cuMemcpyHtoA and similar
 // functions: boxes of bytes, and bytes to and from arrays.
 #include "embedded/entry/context/peer_access.hpp"
 #include "embedded/entry/entry.hpp"
@@ -11,8 +11,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Validates a copy, finds its stream and calls submit(stream, users, dst, src, work). A null copy
-// is an error. An empty box accepts any addresses.
+// Checks a copy, finds its stream and calls submit(stream, users, dst, src, work). A null `copy` is
+// an error. A copy of an empty box succeeds with any addresses and calls nothing.
 template <class Submit>
 CUresult submit_box(const model::box_copy* copy, CUstream stream, const copy_contexts* contexts,
                     Submit&& submit) {
