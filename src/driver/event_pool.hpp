@@ -14,7 +14,8 @@
 
 namespace weir::detail {
 
-// The result of driver calls: success, or the error and the name of the call that failed.
+// The result of driver calls: success, or the error and the name of the call that failed. The name
+// is null if weir refused before any call.
 struct driver_result {
   errc code = errc::success;
   const char* call = nullptr;

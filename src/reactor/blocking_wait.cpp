@@ -80,10 +80,14 @@ errc sleep_until_notified(completion_queue& queue, std::uint64_t ticket, long lo
                                            : errc::not_ready;
 }
 
-// Polls with short pauses until the spin budget is used up, and then sleeps. A thread that has
-// already waited in the engine (`has_spun`) sleeps after the first poll.
+// Polls with short pauses until the spin budget is used up, and then sleeps. A thread that has just
+// spun in the embedded driver's engine (`has_spun_in_engine`) sleeps after the first poll.
+//
+// The spin budget learns from sleeps and timeouts: a wait that ends while this function spins shows
+// that the budget is long enough. After a spin in the engine, the time here is not that of the
+// wait.
 errc spin_then_sleep(completion_queue& queue, std::uint64_t ticket, long long timeout,
-                     bool has_spun) noexcept {
+                     bool has_spun_in_engine) noexcept {
   const long long begin = os::steady_nanoseconds();
   const long long deadline = os::deadline_after(timeout);
   spin_budget& budget = queue.owner().budget;
@@ -98,7 +102,7 @@ errc spin_then_sleep(completion_queue& queue, std::uint64_t ticket, long long ti
       budget.record_timeout(now - begin);
       return queue.query(ticket);
     }
-    if (has_spun || now - begin >= budget.nanoseconds()) break;
+    if (has_spun_in_engine || now - begin >= budget.nanoseconds()) break;
     spin_pause(spins, queue.uses_engine(), now - begin);
   }
   if (reactor::this_thread_must_drive() || help_state == completion_queue::engine_help::exclusive)
@@ -109,7 +113,7 @@ errc spin_then_sleep(completion_queue& queue, std::uint64_t ticket, long long ti
   } catch (const std::exception&) {
     return poll_until_deadline(queue, ticket, deadline);
   }
-  if (has_spun) return outcome;
+  if (has_spun_in_engine) return outcome;
   if (outcome != errc::not_ready) {
     budget.record_wait(os::steady_nanoseconds() - begin);
   } else {

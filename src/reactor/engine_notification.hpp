@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reactor/engine_notification.hpp - asks the embedded engine to call a queue when a point is
-// reached.
+// reactor/engine_notification.hpp - asks the embedded engine to notify a completion queue when a
+// stream's work reaches a point.
 #pragma once
 
 #include "driver/engine_services.hpp"

@@ -9,7 +9,7 @@
 namespace weir::tool {
 
 // Returns the length in bytes of the character at the beginning of the text; 0 if it is not valid
-// UTF-8 or not allowed in XML.
+// UTF-8, not allowed in XML, or one of the last two code points of a plane, which XML discourages.
 [[nodiscard]] std::size_t character_length(std::string_view bytes);
 
 // Returns the text of an XML element or attribute. Escapes special characters. Replaces invalid

@@ -19,8 +19,9 @@ namespace detail {
 
 struct profiler;  ///< defined in src/api/profiler/nvtx.hpp
 
-/// The functions of the attached profiler; null if there is none. Before the first use, it points
-/// to functions that load the profiler and set this pointer.
+/// The functions of the attached profiler; null if there is none. Before the first use it points to
+/// a placeholder, with which push_range(), pop_range() and mark() load the profiler and set this
+/// pointer. `tool`: the value of profiler_in_use that the caller has read.
 WEIR_EXPORT extern const profiler* profiler_in_use;
 WEIR_EXPORT void push_range(const profiler* tool, const char* name) noexcept;
 WEIR_EXPORT void pop_range(const profiler* tool) noexcept;

@@ -80,16 +80,17 @@ sm_split sm_resource::split(unsigned groups, unsigned min_count, sm_split_option
   detail::require_outside_host_function(call, device_, at);
   abi::CUdevResource whole;
   std::memcpy(&whole, resource_, sizeof whole);
-  // There cannot be more groups than multiprocessors.
+  // There cannot be more groups than multiprocessors. The driver judges a resource without any.
   unsigned count = std::min(groups, std::max(count_, 1u));
-  std::vector<abi::CUdevResource> green(std::max(count, 1u));
+  // Never an empty array, whose null pointer would only query the count.
+  std::vector<abi::CUdevResource> parts(std::max(count, 1u));
   abi::CUdevResource remainder{};
-  check(driver().cuDevSmResourceSplitByCount(green.data(), &count, &whole, &remainder,
+  check(driver().cuDevSmResourceSplitByCount(parts.data(), &count, &whole, &remainder,
                                              flags_of(options), min_count),
         call, device_, at);
   sm_split result{{}, sm_resource{device_, &remainder}};
   result.groups.reserve(count);
-  for (unsigned i = 0; i < count; ++i) result.groups.push_back(sm_resource{device_, &green[i]});
+  for (unsigned i = 0; i < count; ++i) result.groups.push_back(sm_resource{device_, &parts[i]});
   return result;
 }
 

@@ -107,6 +107,7 @@ cache_use graph_cache_base::run(stream_ref stream, const cache_key& key, unsigne
                                 cache_body body, call_site at) {
   CUstream const handle = require_open(stream, run_call, at);
   const stream_context identity = stream_context_of(handle, at);
+  // Other code may capture a stream that weir does not own.
   if (any_capture_active() || !identity.owned) [[unlikely]] {
     if (capture_status_of(stream, at) != capture_status::none) return run_in_capture(stream, body);
   }

@@ -48,8 +48,8 @@ inline CUgraphExec require_open_exec(CUgraphExec exec, const char* call, call_si
   return exec;
 }
 
-// Returns the handle of the stream for the launch of an executable. Throws if the stream is closed
-// or capturing, or this thread runs a host function.
+// Returns the handle of the stream for the launch of an executable. Throws if the stream is closed,
+// captures for weir, or this thread runs a host function. The driver refuses other captures.
 inline CUstream require_launch_stream(stream_ref stream, const char* call, call_site at) {
   const CUstream handle = require_open(stream, call, at);
   if (any_capture_active()) [[unlikely]] {

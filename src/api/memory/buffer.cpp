@@ -51,8 +51,8 @@ void stream_memory::allocate(const memory_pool_ref* pool, stream_ref stream, std
   CUdeviceptr address = 0;
   try {
     // The pool may be on another device than the stream. Copies between devices use
-    // device_context_, so it must be a context of the pool's device. With a default stream it stays
-    // the current context, because the free needs the context of that stream.
+    // device_context_, so it is set to a context of the pool's device. For a default stream it
+    // stays the current context: that context says which default stream frees the memory.
     if (pool != nullptr && !is_default(handle) &&
         context_info_of(device_context_, at).device != pool->device().ordinal()) {
       device_context_ = primary_context(pool->device(), at);

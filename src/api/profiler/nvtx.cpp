@@ -103,7 +103,7 @@ const profiler* load_profiler() noexcept {
   return &tool;
 }
 
-// The value of the cached pointer before load_profiler() was called.
+// The value of profiler_in_use before load_profiler() was called.
 constinit profiler not_loaded;
 
 }  // namespace

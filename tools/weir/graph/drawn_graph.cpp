@@ -134,7 +134,7 @@ class graph_reader {
     created.site = weir_attribute(node, "weir_call_site");
     created.description = descriptions_.describe(
         created.kind, label, weir_attribute(node, "weir_event"), parts_[index].size());
-    if (++depth_ == max_depth) refuse_depth();
+    if (++depth_ > max_depth) refuse_depth();
     for (std::size_t i = 0; i < parts_[index].size(); ++i)
       created.parts.push_back(read(parts_[index][i], body_title(label, i)));
     --depth_;

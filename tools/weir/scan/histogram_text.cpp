@@ -14,8 +14,8 @@
 namespace weir::tool::scan {
 namespace {
 
-constexpr std::size_t columns = 64;
-constexpr std::size_t bytes_of_column = 256 / columns;
+constexpr std::size_t text_columns = 64;
+constexpr std::size_t bytes_of_column = 256 / text_columns;
 constexpr std::size_t rows_of_mark = 2;  // from one mark of the scale to the next
 constexpr std::size_t rows = rows_of_mark * (scale_marks.size() - 1);
 
@@ -33,11 +33,11 @@ struct characters {
 constexpr characters of_utf8{blocks, "│", "┤", "└", "─"};
 constexpr characters of_ascii{ascii, "|", "+", "+", "-"};
 
-std::array<double, columns> heights_of(const histogram& counts) {
+std::array<double, text_columns> heights_of(const histogram& counts) {
   const auto all =
       static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
-  std::array<double, columns> heights{};
-  for (std::size_t c = 0; c < columns; ++c) {
+  std::array<double, text_columns> heights{};
+  for (std::size_t c = 0; c < text_columns; ++c) {
     double sum = 0;
     for (std::size_t i = 0; i < bytes_of_column; ++i)
       sum += static_cast<double>(counts[bytes_of_column * c + i]);
@@ -60,7 +60,7 @@ std::string_view filled(double height, std::size_t row, const characters& with) 
 
 std::string histogram_text(const histogram& counts, bool utf8) {
   const characters& with = utf8 ? of_utf8 : of_ascii;
-  const std::array<double, columns> heights = heights_of(counts);
+  const std::array<double, text_columns> heights = heights_of(counts);
   std::string text;
   for (std::size_t row = rows; row-- > 0;) {
     const bool marked = (row + 1) % rows_of_mark == 0;
@@ -71,7 +71,7 @@ std::string histogram_text(const histogram& counts, bool utf8) {
     text += line + "\n";
   }
   text += fmt::format("  {:>8} {}", scale_marks.back().name, with.corner);
-  for (std::size_t c = 0; c < columns; ++c) text += with.line;
+  for (std::size_t c = 0; c < text_columns; ++c) text += with.line;
   text += fmt::format("\n  {:>8}  ", "byte");
   for (unsigned byte = 0; byte < 256; byte += 32) text += fmt::format("{:02x}{:6}", byte, "");
   text.erase(text.find_last_not_of(' ') + 1);

@@ -28,8 +28,8 @@ class round_graph {
   round_graph(const pipeline_streams& streams, std::span<slot> slots, const plan& plan);
 
   // Enqueues a round of chunks, beginning with `first_chunk`, and records the `finished` event of
-  // their slots after it. Chunk number n is full and lies in slot n modulo the number of slots; the
-  // slot of `first_chunk` is the first of such a group.
+  // their slots after it. Each chunk must be full, and chunk n must lie in slot n modulo the number
+  // of slots. The slot of `first_chunk` must be the first of a group of plan.round_chunks() slots.
   void launch(std::uint64_t first_chunk);
 
   [[nodiscard]] std::uint64_t launches() const noexcept { return launches_; }

@@ -84,14 +84,14 @@ bool is_host_or_device(abi::CUmemorytype kind) noexcept {
   return kind == abi::CU_MEMORYTYPE_HOST || kind == abi::CU_MEMORYTYPE_DEVICE;
 }
 
-bool is_between_host_and_device(const abi::CUDA_MEMCPY3D& p) noexcept {
+bool has_explicit_memory_types(const abi::CUDA_MEMCPY3D& p) noexcept {
   return is_host_or_device(p.srcMemoryType) && is_host_or_device(p.dstMemoryType);
 }
 
 // Returns the copy with unified addresses (CU_MEMORYTYPE_UNIFIED), with which the driver determines
 // the types of memory itself. Returns a copy that involves arrays unchanged.
 abi::CUDA_MEMCPY3D with_unified_addresses(abi::CUDA_MEMCPY3D p) noexcept {
-  if (!is_between_host_and_device(p)) return p;
+  if (!has_explicit_memory_types(p)) return p;
   if (p.srcMemoryType == abi::CU_MEMORYTYPE_HOST) p.srcDevice = detail::device_address(p.srcHost);
   if (p.dstMemoryType == abi::CU_MEMORYTYPE_HOST) p.dstDevice = detail::device_address(p.dstHost);
   p.srcHost = nullptr;
@@ -198,14 +198,15 @@ void copy_parameters::set_in_graph(graph_node node, call_site at) const {
 
 // A copy node in an executable has unified addresses if it was captured, and explicit memory types
 // otherwise. New parameters must have that form. The form cannot be queried if the graph was
-// destroyed, so both forms are tried.
+// destroyed, so both forms are tried. The caller has checked the thread, and stores owners() for
+// the executable.
 void copy_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const {
   const driver_copy created = to_driver_params(*this, at);
   const auto set = [&](const abi::CUDA_MEMCPY3D& params) {
     return driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &params, created.context);
   };
   abi::CUresult status = set(created.params);
-  if (status == abi::CUDA_ERROR_INVALID_VALUE && is_between_host_and_device(created.params))
+  if (status == abi::CUDA_ERROR_INVALID_VALUE && has_explicit_memory_types(created.params))
     status = set(with_unified_addresses(created.params));
   detail::check_set_in_exec(status, set_in_exec_call, exec, node, node_kind::copy, at);
 }

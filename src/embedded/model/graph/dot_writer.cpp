@@ -377,7 +377,7 @@ void dot_writer::draw_graph(const graph& source_graph) {
   const std::string prefix = "\"graph_" + number + "_node_";
   text_ += "subgraph cluster_" + number + " {\nlabel=\"graph_" + number +
            "\" graph[style=\"dashed\"];\n";
-  number_topologically(source_graph);
+  number_topologically(source_graph);  // id_of() reads these numbers
   for (const graph_node* const node : source_graph.nodes()) {
     text_ +=
         prefix + std::to_string(node->number) + "\"[" +

@@ -43,6 +43,7 @@ void replace_operations(launch_plan& plan, std::span<engine::operation> current,
 [[nodiscard]] bool allows_value_memory(const launch_plan& plan) noexcept;
 
 // Makes an operation that was copied together with its plan refer to data of the copy `plan`.
+// Kernel operations stay as they are, because the plans share their kernels.
 void rebind_to_plan(launch_plan& plan, engine::operation& copied) noexcept;
 
 // Returns an operation that does nothing, for a disabled node.

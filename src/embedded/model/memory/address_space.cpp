@@ -36,8 +36,9 @@ typename Map::node_type make_node(std::uintptr_t key, typename Map::mapped_type 
   return map.extract(map.begin());
 }
 
-// Reserves addresses without access to them. `flags` are additional flags of mmap(). Returns null
-// if the system has no such addresses left.
+// Reserves addresses without access to them, at `start_address` if the additional mmap() flags
+// `flags` demand that. Returns null if no free range is large enough, or the demanded one is in
+// use.
 void* reserve_pages(std::size_t bytes, void* start_address, int flags) noexcept {
   void* const mapped_address = mmap(start_address, bytes, PROT_NONE,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);

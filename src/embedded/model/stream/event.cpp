@@ -89,7 +89,8 @@ void event::end(context& dead_context) noexcept {
   context_.store(&dead_context, std::memory_order_relaxed);
 }
 
-// Works like stream::destroy().
+// Only the thread that retires the handle closes the event. If the event ended with its context,
+// the handle stays valid, and the call returns the context's error.
 CUresult event::destroy(event& found, const void* handle) noexcept {
   auto& events = this_process().events;
   if (!events.retire(&found, handle)) return CUDA_ERROR_INVALID_HANDLE;

@@ -38,8 +38,8 @@ class event {
   abi::CUresult open(context& owner_context, const abi::CUipcEventHandle& handle);
   void close() noexcept;
 
-  // Ends the event together with its context. The object then belongs to `dead_context`, until the
-  // program destroys the event.
+  // Ends the event together with its context. The object then belongs to `dead_context`. Its handle
+  // stays valid; calls with it return that context's error.
   void end(context& dead_context) noexcept;
 
   // cuEventDestroy, for an event that was found by `handle`.

@@ -44,7 +44,7 @@ class stream {
   void close() noexcept;
 
   // Ends the stream together with its context. All its work is complete. The object then belongs to
-  // `owner_context`, a context that is not alive, until the program destroys the stream.
+  // `owner_context`, a context that is not alive. Its handle stays valid.
   void end(context& owner_context) noexcept;
 
   // cuStreamDestroy, for a stream that was found by `handle`.

@@ -20,7 +20,7 @@ class graph;
 struct graph_node;
 class stream;
 
-// The net effect of one launch of a graph on blocks of memory.
+// The blocks of memory that one launch of a graph leaves allocated, and those that it frees.
 struct graph_memory_usage {
   struct leftover {
     std::shared_ptr<graph_block> block;
@@ -63,7 +63,7 @@ abi::CUresult add_allocation(graph& target_graph, const abi::CUDA_MEM_ALLOC_NODE
 abi::CUresult add_free(graph& target_graph, abi::CUdeviceptr address,
                        std::span<graph_node* const> predecessors, graph_node*& out);
 
-// Returns the net effect of the nodes of a graph and its child graphs.
+// Returns what one launch of the graph and its child graphs leaves allocated and what it frees.
 [[nodiscard]] graph_memory_usage usage_of(const graph& source_graph);
 
 // cuMemFree and cuMemFreeAsync, for memory that a launch allocated and did not free.
@@ -103,8 +103,9 @@ class launch {
   // the device has too little memory. In case of an error, nothing is claimed.
   abi::CUresult begin(leftover_policy policy);
 
-  // Adds waits for the earlier work that uses the claimed memory. The caller must call this before
-  // it adds the launch's work to the submission.
+  // Adds waits for the earlier work that uses the claimed memory, and then an operation that drops
+  // the pages of blocks that this launch displaces. The caller must call this before it adds the
+  // launch's work to the submission.
   void add_waits(engine::timeline::submission& submission);
 
   // Called after the submission. `end_point`: the point in the stream's timeline at which the work

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // embedded/model/graph/memory/graph_memory_nodes.cpp - adds allocation and free nodes, and computes
-// the net effect of a graph's nodes.
+// what a launch leaves allocated and frees.
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
@@ -114,7 +114,7 @@ void count(const graph& source_graph, allocation_counter& counter) {
 
 CUresult add_allocation(graph& target_graph, const CUDA_MEM_ALLOC_NODE_PARAMS& params,
                         std::span<graph_node* const> predecessors, graph_node*& out) {
-  // A body is accepted here, because instantiation reports its allocation nodes.
+  // A body is accepted here, because instantiation refuses its allocation nodes.
   if (target_graph.is_subgraph() && !target_graph.is_body()) return CUDA_ERROR_NOT_SUPPORTED;
   device& target_device = *this_process().find_device(params.poolProps.location.id);
   if (params.bytesize > std::max(target_device.total_memory(), max_bytes))
