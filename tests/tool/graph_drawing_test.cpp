@@ -44,7 +44,7 @@ TEST_F(GraphDrawing, TextsOfTheProgramAreEscaped) {
     return text.substr(begin, text.find("</B>") - begin);
   };
   EXPECT_EQ(drawn_tag("a<b> & \"c\""), "a&lt;b&gt; &amp; &quot;c&quot;");
-  EXPECT_EQ(drawn_tag("\\n{x|y}\\"), "\\n{x|y}\\");
+  EXPECT_EQ(drawn_tag("\\n{x|y}\\"), "&#92;n{x|y}&#92;");
   EXPECT_EQ(drawn_tag("gr\xC3\xBC\xC3\x9F"), "gr\xC3\xBC\xC3\x9F");
   EXPECT_EQ(drawn_tag("a\nb\x01"),
             "a\xEF\xBF\xBD"
