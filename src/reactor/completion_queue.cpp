@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // reactor/completion_queue.cpp - adds points to a queue and waiters to its points, and completes
-// them.
+// them. Longer than 400 lines, because all of it shares the protocol of the queue's two locks.
 #include "reactor/completion_queue.hpp"
 
 #include "reactor/completion_queue_pool.hpp"
