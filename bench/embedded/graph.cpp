@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t nodes = 1000;
 constexpr std::size_t many = 1'000'000;
+constexpr std::size_t removed_nodes = 100'000;
 constexpr int batches = 2000;
 constexpr int batches_of_many = 5;
 
@@ -69,7 +70,6 @@ costs measure_many() { return measure_costs<processor_clock>(many, batches_of_ma
 // Nodes behind one common node, or before it, destroyed one by one in order of creation.
 enum class removal_order { behind, before };
 double measure_removal(removal_order where) {
-  constexpr std::size_t removed = 100'000;
   const auto& table = raw();
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < batches_of_many; ++i) {
@@ -77,7 +77,7 @@ double measure_removal(removal_order where) {
     CUgraphNode one = nullptr;
     ok(table.cuGraphCreate(&graph, 0));
     if (where == removal_order::behind) ok(table.cuGraphAddEmptyNode(&one, graph, nullptr, 0));
-    std::vector<CUgraphNode> all(removed);
+    std::vector<CUgraphNode> all(removed_nodes);
     for (CUgraphNode& node : all)
       ok(table.cuGraphAddEmptyNode(&node, graph, &one, one == nullptr ? 0 : 1));
     if (where == removal_order::before)
@@ -87,7 +87,31 @@ double measure_removal(removal_order where) {
                     }));
     ok(table.cuGraphDestroy(graph));
   }
-  return best / removed;
+  return best / removed_nodes;
+}
+
+// Nodes of a clone, each found by its original and destroyed, in order of creation.
+double measure_removal_of_copies() {
+  const auto& table = raw();
+  double best = std::numeric_limits<double>::infinity();
+  CUgraph graph = nullptr;
+  ok(table.cuGraphCreate(&graph, 0));
+  std::vector<CUgraphNode> originals(removed_nodes);
+  for (CUgraphNode& node : originals) ok(table.cuGraphAddEmptyNode(&node, graph, nullptr, 0));
+  for (int i = 0; i < batches_of_many; ++i) {
+    CUgraph clone = nullptr;
+    ok(table.cuGraphClone(&clone, graph));
+    best = std::min(best, time_once<processor_clock>([&] {
+                      for (const CUgraphNode original : originals) {
+                        CUgraphNode copy = nullptr;
+                        ok(table.cuGraphNodeFindInClone(&copy, original, clone));
+                        ok(table.cuGraphDestroyNode(copy));
+                      }
+                    }));
+    ok(table.cuGraphDestroy(clone));
+  }
+  ok(table.cuGraphDestroy(graph));
+  return best / removed_nodes;
 }
 
 std::size_t allocated() {
@@ -177,6 +201,11 @@ const registration removal_before{
      .budget = 500,
      .runs_on = driver_filter::embedded,
      .measure = [] { return measure_removal(removal_order::before); }}};
+const registration removal_of_copies{{.name = "embedded/graph/remove_copies",
+                                      .unit = a_node,
+                                      .budget = 500,
+                                      .runs_on = driver_filter::embedded,
+                                      .measure = measure_removal_of_copies}};
 const registration sets_of_many{{.name = "embedded/graph/million/sets",
                                  .unit = a_node,
                                  .budget = 15,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // driver/driver_selection.cpp - chooses the driver: by use_driver(), else the environment, else
 // availability.
-#include "driver/driver_selection.hpp"
-
 #include "driver/engine_services.hpp"
 #include "driver/results.hpp"
 #include "driver/table.hpp"
@@ -13,6 +11,7 @@
 #include "os/at_exit.hpp"
 #include "os/forked_child.hpp"
 
+#include <weir/core/driver.hpp>
 #include <weir/core/error.hpp>
 
 #include <fmt/format.h>
@@ -21,6 +20,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <string_view>
 
 namespace weir {
 namespace detail {
@@ -35,14 +35,14 @@ struct selected_driver {
 std::mutex selection_mutex;                     // held while a driver is chosen
 constinit selected_driver* selected = nullptr;  // guarded by `selection_mutex`
 
-std::string_view environment(const char* name) {
+// Returns the fallback if the variable is not set, or empty.
+const char* environment(const char* name, const char* fallback) {
   const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
+  return value != nullptr && *value != '\0' ? value : fallback;
 }
 
-const char* vendor_file() {
-  const char* const value = std::getenv("WEIR_LIBCUDA");
-  return value != nullptr && *value != '\0' ? value : "libcuda.so.1";
+vendor_driver open_vendor_library() {
+  return open_vendor(environment("WEIR_LIBCUDA", "libcuda.so.1"));
 }
 
 selected_driver* make_selected(vendor_driver&& vendor) {
@@ -69,7 +69,7 @@ selected_driver* open_embedded(call_site at) {
 }
 
 selected_driver* require_cuda(std::string_view requester, call_site at) {
-  vendor_driver vendor = open_vendor(vendor_file());
+  vendor_driver vendor = open_vendor_library();
   if (vendor.is_usable()) return make_selected(std::move(vendor));
   throw error{
       static_cast<errc>(vendor.code), vendor.call, vendor.library,
@@ -87,7 +87,7 @@ selected_driver* open_requested(driver_kind kind, std::string_view requester, ca
 }
 
 selected_driver* open_available(call_site at) {
-  vendor_driver vendor = open_vendor(vendor_file());
+  vendor_driver vendor = open_vendor_library();
   if (vendor.is_usable()) {
     selected_driver* const opened = make_selected(std::move(vendor));
     opened->info.reason = "the vendor's driver has a device";
@@ -100,21 +100,23 @@ selected_driver* open_available(call_site at) {
 }
 
 selected_driver* open_from_environment(call_site at) {
-  const driver_setting setting = parse_driver_setting(environment("WEIR_DRIVER"));
-  if (!setting.problem.empty())
-    throw error{errc::invalid_value, "use_driver", "WEIR_DRIVER", setting.problem, at};
-  if (setting.kind)
-    return open_requested(*setting.kind, fmt::format("WEIR_DRIVER={}", to_string(*setting.kind)),
-                          at);
-  return open_available(at);
+  const std::string_view value = environment("WEIR_DRIVER", "auto");
+  if (value == "auto") return open_available(at);
+  for (const driver_kind kind : {driver_kind::cuda, driver_kind::embedded}) {
+    if (value == to_string(kind))
+      return open_requested(kind, fmt::format("WEIR_DRIVER={}", value), at);
+  }
+  throw error{errc::invalid_value, "use_driver", "WEIR_DRIVER",
+              fmt::format("the value is '{}'; use auto, cuda or embedded", value), at};
 }
 
 // Reads WEIR_VERIFY. Called before a driver is opened, so that an invalid value has no effect.
 bool verify_from_environment(call_site at) {
-  const verification_setting setting = parse_verification_setting(environment("WEIR_VERIFY"));
-  if (!setting.problem.empty())
-    throw error{errc::invalid_value, "use_driver", "WEIR_VERIFY", setting.problem, at};
-  return setting.on;
+  const std::string_view value = environment("WEIR_VERIFY", "0");
+  if (value == "0") return false;
+  if (value == "1") return true;
+  throw error{errc::invalid_value, "use_driver", "WEIR_VERIFY",
+              fmt::format("the value is '{}'; use 0 or 1", value), at};
 }
 
 // Registers the fork handlers at the first call. They hold os::at_exit_lock during a fork, and set
@@ -163,14 +165,10 @@ const selected_driver& ensure_selected(call_site at) {
 
 }  // namespace
 
-driver_setting parse_driver_setting(std::string_view value) {
-  if (value.empty() || value == "auto") return {};
-  if (value == "cuda") return {driver_kind::cuda, {}};
-  if (value == "embedded") return {driver_kind::embedded, {}};
-  return {std::nullopt, fmt::format("the value is '{}'; use auto, cuda or embedded", value)};
+const driver_table& select_driver() {
+  ensure_selected(call_site{});
+  return *table_in_use.load(std::memory_order_acquire);  // may be the table that verifies calls
 }
-
-const driver_table& select_driver() { return ensure_selected(call_site{}).table; }
 
 }  // namespace detail
 

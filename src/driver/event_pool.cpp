@@ -5,6 +5,7 @@
 #include "driver/table.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 namespace weir::detail {
@@ -14,7 +15,7 @@ driver_result result_of(CUresult answer, const char* call) noexcept {
   return {static_cast<errc>(answer), call};
 }
 
-driver_result create_event(CUcontext context, CUevent& event) {
+driver_result create_event(CUcontext context, unsigned flags, CUevent& event) {
   const driver_table& calls = driver();
   CUcontext current = nullptr;
   if (const CUresult answer = calls.cuCtxGetCurrent(&current); answer != CUDA_SUCCESS)
@@ -24,44 +25,54 @@ driver_result create_event(CUcontext context, CUevent& event) {
     const CUresult answer = calls.cuCtxPushCurrent_v2(context);
     if (answer != CUDA_SUCCESS) return result_of(answer, "cuCtxPushCurrent");
   }
-  const CUresult created = calls.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+  const CUresult created = calls.cuEventCreate(&event, flags);
   if (pushes) static_cast<void>(calls.cuCtxPopCurrent_v2(&current));
   return result_of(created, "cuEventCreate");
 }
 
+struct process_pools {
+  event_pool untimed{CU_EVENT_DISABLE_TIMING};
+  event_pool timed{CU_EVENT_DEFAULT, std::numeric_limits<std::size_t>::max()};
+};
+
+process_pools& all_pools() noexcept {
+  alignas(process_pools) static unsigned char memory[sizeof(process_pools)];
+  static process_pools* const created = ::new (static_cast<void*>(memory)) process_pools;
+  return *created;
+}
+
 }  // namespace
 
-event_pool& event_pool::instance() noexcept {
-  alignas(event_pool) static unsigned char memory[sizeof(event_pool)];
-  static event_pool* const created = ::new (static_cast<void*>(memory)) event_pool;
-  return *created;
+event_pool& event_pool::instance() noexcept { return all_pools().untimed; }
+
+event_pool& event_pool::timed() noexcept { return all_pools().timed; }
+
+CUevent event_pool::take(unsigned long long context_id) noexcept {
+  const std::lock_guard hold{lock_};
+  const auto found = events_.find(context_id);
+  if (found == events_.end() || found->second.empty()) return nullptr;
+  const CUevent event = found->second.back();
+  found->second.pop_back();
+  return event;
 }
 
 driver_result event_pool::acquire(CUcontext context, unsigned long long context_id,
                                   CUevent& event) {
-  {
-    const std::lock_guard hold{lock_};
-    if (const auto found = events_.find(context_id);
-        found != events_.end() && !found->second.empty()) {
-      event = found->second.back();
-      found->second.pop_back();
-      return {};
-    }
-  }
-  return create_event(context, event);
+  event = take(context_id);
+  return event != nullptr ? driver_result{} : create_event(context, flags_, event);
 }
 
 void event_pool::release(unsigned long long context_id, std::span<const CUevent> events) noexcept {
   if (events.empty()) return;
-  std::span<const CUevent> surplus = events;
+  std::span<const CUevent> surplus;
   try {
     const std::lock_guard hold{lock_};
     std::vector<CUevent>& pooled = events_[context_id];
-    const std::size_t count = std::min(events.size(), max_events - pooled.size());
+    const std::size_t count = std::min(events.size(), limit_ - pooled.size());
     const std::span<const CUevent> kept = events.first(count);
     pooled.insert(pooled.end(), kept.begin(), kept.end());
     surplus = events.subspan(count);
-  } catch (const std::bad_alloc&) {  // all events are still in `surplus`
+  } catch (const std::bad_alloc&) {  // no event is stored or destroyed
   }
   destroy_events(surplus);
 }

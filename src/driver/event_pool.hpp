@@ -21,34 +21,44 @@ struct driver_result {
   const char* call = nullptr;
 };
 
-// Unused events without timing, which threads and completion queues take and return. An event ends
-// with its context or with the process.
+// Unused events, which threads, completion queues and timers take and return. An event ends with
+// its context or with the process.
 //
 // The pool is keyed by the id of a context, which is never reused, unlike its handle.
 //
 // Thread safety: all members may be called from any thread.
 class event_pool {
  public:
-  // Returns the pool of the process, which is never destroyed: events are returned while statics
-  // are destroyed.
+  // Returns the process's pool of events without timing. It is never destroyed: events are returned
+  // while statics are destroyed.
   [[nodiscard]] static event_pool& instance() noexcept;
+  // Like instance(), for events with timing. They are never destroyed, because their context may
+  // have ended, and their handles may then be those of other events.
+  [[nodiscard]] static event_pool& timed() noexcept;
 
-  event_pool() = default;
+  // The number of events that instance() keeps for each context.
+  static constexpr std::size_t max_events = 16'384;
+  // `flags` are those of cuEventCreate. The pool keeps `limit` events for each context.
+  explicit event_pool(unsigned flags, std::size_t limit = max_events) noexcept
+      : flags_{flags}, limit_{limit} {}
   event_pool(const event_pool&) = delete;
   event_pool& operator=(const event_pool&) = delete;
 
+  // Takes an event from the pool. Returns null if the pool has none for this context.
+  [[nodiscard]] abi::CUevent take(unsigned long long context_id) noexcept;
   // Takes an event from the pool, or creates one with `context` current during the call.
   // Driver: cuCtxGetCurrent, cuCtxPushCurrent, cuEventCreate, if the pool has no event.
   [[nodiscard]] driver_result acquire(abi::CUcontext context, unsigned long long context_id,
                                       abi::CUevent& event);
 
-  // The number of events that the pool keeps for each context.
-  static constexpr std::size_t max_events = 16'384;
-  // Returns events to the pool; none of them may have failed. Destroys the events that exceed
-  // max_events, and all of them if there is no memory to store them.
+  // Returns events to the pool. Do not return events of a failed context: they would only take up
+  // room there, because no later record of them can succeed. Destroys the events that exceed the
+  // limit. If there is no memory to store them, they stay unused until their context ends.
   void release(unsigned long long context_id, std::span<const abi::CUevent> events) noexcept;
 
  private:
+  const unsigned flags_;
+  const std::size_t limit_;
   std::mutex lock_;
   std::map<unsigned long long, std::vector<abi::CUevent>> events_;
 };

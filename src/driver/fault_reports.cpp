@@ -39,8 +39,8 @@ bool find_nvml_function(void* library, const char* symbol, Function& out) noexce
   return out != nullptr;
 }
 
-// Returns null if the library is missing or cannot be initialised. The library stays open, because
-// a thread may be waiting in it while the process ends.
+// Returns null if the library is missing, lacks a function or cannot be initialised. The library
+// stays open, because a thread may be waiting in it while the process ends.
 const nvml* open_nvml() noexcept {
   static nvml calls;
   const char* const library_name = std::getenv("WEIR_NVML");

@@ -25,13 +25,13 @@ struct driver_table {
 // to let them fail.
 inline constinit std::atomic<const driver_table*> table_in_use{nullptr};
 
-// Chooses a driver, initialises it and sets table_in_use. Throws weir::error if the driver that the
-// environment requests is not available. Thread safety: one thread chooses, and the others wait for
-// it.
+// Chooses a driver, initialises it and sets table_in_use. Throws weir::error if the environment
+// requests a driver that is not available, or has an invalid value. Thread safety: one thread
+// chooses, and the others wait for it.
 [[nodiscard]] const driver_table& select_driver();
 
-// Returns the driver in use, chosen at the first call. Every driver call goes through here:
-// driver().cuStreamQuery(s).
+// Returns the driver in use, chosen at the first call: driver().cuStreamQuery(s). weir's own polls
+// read table_in_use instead, so that they do not count as calls of the program.
 [[nodiscard]] inline const driver_table& driver() {
   const driver_table* table = table_in_use.load(std::memory_order_acquire);
   if (table == nullptr) [[unlikely]] {

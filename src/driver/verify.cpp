@@ -6,10 +6,9 @@
 #include "driver/results.hpp"
 #include "os/poll_until.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <mutex>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -81,15 +80,15 @@ blocked_streams& blocked() {
 [[nodiscard]] CUresult poll_stream(const driver_table& driver, CUstream stream, long long timeout) {
   const relaxed_thread_mode relaxed{driver};
   if (relaxed.answer() != CUDA_SUCCESS) return CUDA_ERROR_NOT_READY;
-  const CUresult answer =
-      os::poll_until(timeout, CUDA_ERROR_NOT_READY, [&] { return driver.cuStreamQuery(stream); });
-  return answer;
+  return os::poll_until(timeout, CUDA_ERROR_NOT_READY,
+                        [&] { return driver.cuStreamQuery(stream); });
 }
 
 // Waits for the stream's work and returns its error. Returns success if the work is still pending
 // after the timeout; the stream then counts as blocked. The timeout is 0 for a blocked stream, and
 // if `after` says that the last call may block the stream. Also returns success if the stream
-// captures, since a query would invalidate the capture.
+// captures, since a query would invalidate the capture, and for an invalid stream, which the call
+// itself refuses.
 [[nodiscard]] CUresult stream_status(const driver_table& driver, CUstream stream, call_kind after) {
   CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult status = driver.cuStreamIsCapturing(stream, &capturing);
@@ -200,12 +199,6 @@ void set_verification(bool enabled) {
 
 failure_phase take_failure_phase() noexcept {
   return std::exchange(last_failure_phase, failure_phase::by_call);
-}
-
-verification_setting parse_verification_setting(std::string_view value) {
-  if (value.empty() || value == "0") return {};
-  if (value == "1") return {true, {}};
-  return {false, fmt::format("the value is '{}'; use 0 or 1", value)};
 }
 
 }  // namespace weir::detail

@@ -6,9 +6,6 @@
 #include "driver/table.hpp"
 
 #include <atomic>
-#include <optional>
-#include <string>
-#include <string_view>
 
 namespace weir::detail {
 
@@ -38,13 +35,5 @@ enum class failure_phase : unsigned char { by_call, before_call, after_call };
 // Returns the phase of the error that the calling thread's last driver call returned, and resets it
 // to by_call.
 [[nodiscard]] failure_phase take_failure_phase() noexcept;
-
-// The value of WEIR_VERIFY: off if it is unset, empty or 0. `problem` describes a value other than
-// 0 and 1.
-struct verification_setting {
-  bool on = false;
-  std::string problem;
-};
-[[nodiscard]] verification_setting parse_verification_setting(std::string_view value);
 
 }  // namespace weir::detail

@@ -2,7 +2,6 @@
 // embedded/services.cpp - implements the engine services with the engine and the model.
 #include "embedded/services.hpp"
 
-#include "embedded/engine/scheduler.hpp"
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/entry/guard.hpp"
@@ -31,9 +30,9 @@ CUresult store(engine::point end_point, model::context& owner_context, timeline_
 }
 
 CUresult end_of_stream(CUstream handle, timeline_point& end, work_context& context) noexcept {
-  return entry::guarded([&](model::process& p) {
+  return entry::guarded([&] {
     model::stream* found = nullptr;
-    if (const CUresult error = entry::find_stream_for_query(p, handle, found)) return error;
+    if (const CUresult error = entry::find_stream_for_query(handle, found)) return error;
     if (const CUresult error = model::check_capture_valid(*found)) return error;
     if (found->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     const engine::point end_point = found->record();
@@ -42,9 +41,9 @@ CUresult end_of_stream(CUstream handle, timeline_point& end, work_context& conte
 }
 
 CUresult end_of_event(CUevent handle, timeline_point& end, work_context& context) noexcept {
-  return entry::guarded([&](model::process& p) {
+  return entry::guarded([&] {
     model::event* found = nullptr;
-    if (const CUresult error = entry::find_event(p, handle, found)) return error;
+    if (const CUresult error = entry::find_event(handle, found)) return error;
     if (found->shared()) return CUDA_ERROR_NOT_SUPPORTED;
     const engine::point end_point = found->recorded_point();
     return store(end_point, found->owner(), end, context);

@@ -7,8 +7,7 @@
 
 namespace weir::embedded {
 
-// Returns every function of the embedded driver. Functions listed in later.def return
-// CUDA_ERROR_NOT_SUPPORTED.
+// Returns every function of the embedded driver.
 [[nodiscard]] const detail::driver_table& table() noexcept;
 
 }  // namespace weir::embedded

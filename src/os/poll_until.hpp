@@ -15,8 +15,8 @@ namespace weir::os {
 // nanoseconds until the timeout.
 //
 // It yields for the first 50 us, since device work is often short. Then it sleeps for an eighth of
-// the time waited so far, so an answer is seen at most 12.5 % late. It sleeps for 500 us at most:
-// polling has to find a fault of the device within a millisecond.
+// the time waited so far, so an answer is seen about 12.5 % late at most. It sleeps for at least 10
+// us, and for 500 us at most: polling has to find a fault of the device within a millisecond.
 inline void backoff_pause(long long waited, long long left) noexcept {
   constexpr long long microsecond = 1'000;
   constexpr long long yield_time = 50 * microsecond;

@@ -8,9 +8,7 @@
 #include <cstdint>
 #include <ctime>
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "os/futex.hpp"
 
 namespace weir::os {
 
@@ -31,12 +29,11 @@ struct semaphore_page {
   std::atomic<std::uint64_t> value;  // binary: 0 or 1; timeline: any value, which should only grow
 
   // Sets the value and wakes all threads that wait for a change, in any process.
-  void set(std::uint64_t to) noexcept {
-    value.store(to, std::memory_order_release);
+  void set(std::uint64_t new_value) noexcept {
+    value.store(new_value, std::memory_order_release);
     changes.fetch_add(1, std::memory_order_release);
     // Not FUTEX_WAKE_PRIVATE: the sleeping threads may belong to another process.
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&changes), FUTEX_WAKE, INT_MAX, nullptr,
-            nullptr, 0);
+    futex(changes, FUTEX_WAKE, INT_MAX, nullptr);
   }
 
   // Returns true if the value of a timeline semaphore is at least `needed_value`. A binary
@@ -52,8 +49,7 @@ struct semaphore_page {
   // Sleeps while `changes` equals `seen`, for at most the relative `timeout`. May return
   // spuriously.
   void wait_for_change(std::uint32_t seen, const timespec* timeout) noexcept {
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&changes), FUTEX_WAIT, seen, timeout,
-            nullptr, 0);
+    futex(changes, FUTEX_WAIT, seen, timeout);
   }
 };
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
 namespace weir::os {
@@ -28,7 +29,10 @@ shared_memory::~shared_memory() {
 }
 
 shared_memory shared_memory::create(std::size_t bytes, const char* name) noexcept {
-  if (!is_allowed_file_size(bytes)) return {};
+  if (!is_allowed_file_size(bytes)) {
+    errno = EFBIG;
+    return {};
+  }
   shared_memory created{memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (!created) return {};
   if (ftruncate(created.fd_, static_cast<off_t>(bytes)) != 0) return {};
@@ -46,6 +50,7 @@ shared_memory shared_memory::duplicate_from(pid_t process, int fd) noexcept {
   if (process == getpid()) return duplicate_of(fd);
   char path[48];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", static_cast<int>(process), fd);
+  // O_NOCTTY and O_NONBLOCK: the descriptor may be that of a terminal or a pipe.
   return shared_memory{open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
 }
 
@@ -64,11 +69,16 @@ bool shared_memory::seal() const noexcept {
   return is_sealed() || fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK) == 0;
 }
 
-void* shared_memory::map(std::size_t offset, std::size_t bytes, void* address) const noexcept {
-  void* mapped_address =
-      mmap(address, bytes, PROT_READ | PROT_WRITE,
-           MAP_SHARED | (address != nullptr ? MAP_FIXED : 0), fd_, static_cast<off_t>(offset));
-  return mapped_address == MAP_FAILED ? nullptr : mapped_address;
+shared_pages shared_memory::map(std::size_t offset, std::size_t bytes) const noexcept {
+  void* const mapped_address =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, static_cast<off_t>(offset));
+  if (mapped_address == MAP_FAILED) return {};
+  return {mapped_address, bytes};
+}
+
+bool shared_memory::map_at(void* address, std::size_t offset, std::size_t bytes) const noexcept {
+  return mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_,
+              static_cast<off_t>(offset)) != MAP_FAILED;
 }
 
 shared_pages::~shared_pages() {
@@ -79,12 +89,6 @@ shared_pages shared_pages::create(std::size_t bytes) noexcept {
   void* const mapped_address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped_address == MAP_FAILED) return {};
-  return {mapped_address, bytes};
-}
-
-shared_pages shared_pages::map_segment(const shared_memory& segment, std::size_t bytes) noexcept {
-  void* const mapped_address = segment.map(0, bytes);
-  if (mapped_address == nullptr) return {};
   return {mapped_address, bytes};
 }
 

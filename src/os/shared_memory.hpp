@@ -9,12 +9,51 @@
 
 namespace weir::os {
 
+// A mapping of shared memory, which can also be mapped at other addresses of the process.
+// Move-only. The destructor unmaps it; mappings made by map_at() outlive it.
+//
+// Thread safety: const members may be called from any thread.
+class shared_pages {
+ public:
+  shared_pages() noexcept = default;
+  shared_pages(shared_pages&& other) noexcept
+      : address_{other.release()}, bytes_{std::exchange(other.bytes_, 0)} {}
+  shared_pages& operator=(shared_pages&& other) noexcept {
+    std::swap(address_, other.address_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~shared_pages();
+
+  // Makes zeroed pages of this process, which need no file descriptor. Returns an empty object on
+  // failure.
+  [[nodiscard]] static shared_pages create(std::size_t bytes) noexcept;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return address_ != nullptr; }
+  [[nodiscard]] std::byte* get() const noexcept { return static_cast<std::byte*>(address_); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+  // Releases ownership of the mapping. The caller unmaps it with munmap().
+  void* release() noexcept { return std::exchange(address_, nullptr); }
+
+  // Maps all pages in place of what is mapped at an address; the caller unmaps them with munmap().
+  // Returns false on failure, which may have unmapped the old contents.
+  [[nodiscard]] bool map_at(void* address) const noexcept;
+
+ private:
+  friend class shared_memory;
+  shared_pages(void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
+
+  void* address_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
 // A memory segment behind a file descriptor. It has no name in a file system, and is freed with the
 // last descriptor and mapping. It can be mapped any number of times. Move-only; the destructor
 // closes the descriptor, and mappings outlive it.
 //
-// Nothing throws: failures return an empty object or null and leave errno set. Thread safety: const
-// members may be called from any thread.
+// Nothing throws: failures return an empty object or false and leave errno set, except for a
+// segment above RLIMIT_FSIZE. Thread safety: const members may be called from any thread.
 class shared_memory {
  public:
   shared_memory() noexcept = default;
@@ -54,52 +93,17 @@ class shared_memory {
   // memfd that does not allow sealing, and for other files.
   [[nodiscard]] bool seal() const noexcept;
 
-  // Maps a part of the segment for reading and writing. Replaces what is mapped at `address`; if
-  // `address` is null, chooses a free address. `offset` and `address` must be multiples of the page
-  // size. The caller unmaps the part with munmap(). Returns null on failure.
-  [[nodiscard]] void* map(std::size_t offset, std::size_t bytes,
-                          void* address = nullptr) const noexcept;
+  // Maps a part of the segment for reading and writing, at a free address. `offset` must be a
+  // multiple of the page size. Returns an empty object on failure.
+  [[nodiscard]] shared_pages map(std::size_t offset, std::size_t bytes) const noexcept;
+  // Like map(), in place of what is mapped at `address`, a multiple of the page size. The caller
+  // unmaps the part with munmap(). Returns false on failure.
+  [[nodiscard]] bool map_at(void* address, std::size_t offset, std::size_t bytes) const noexcept;
 
  private:
   explicit shared_memory(int fd) noexcept : fd_{fd} {}
 
   int fd_ = -1;
-};
-
-// Memory that can be mapped at several addresses of the process. It needs no file descriptor,
-// because this object holds one mapping, from which map_at() makes others. Move-only; the other
-// mappings outlive this object.
-//
-// Thread safety: const members may be called from any thread.
-class shared_pages {
- public:
-  shared_pages() noexcept = default;
-  shared_pages(shared_pages&& other) noexcept
-      : address_{std::exchange(other.address_, nullptr)}, bytes_{std::exchange(other.bytes_, 0)} {}
-  shared_pages& operator=(shared_pages&& other) noexcept {
-    std::swap(address_, other.address_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  ~shared_pages();
-
-  // Makes zeroed pages of this process. Returns an empty object on failure.
-  [[nodiscard]] static shared_pages create(std::size_t bytes) noexcept;
-  // Maps the first `bytes` bytes of a segment. Returns an empty object on failure.
-  [[nodiscard]] static shared_pages map_segment(const shared_memory& segment,
-                                                std::size_t bytes) noexcept;
-
-  [[nodiscard]] explicit operator bool() const noexcept { return address_ != nullptr; }
-
-  // Maps all pages in place of what is mapped at an address; the caller unmaps them with munmap().
-  // Returns false on failure, which may have unmapped the old contents.
-  [[nodiscard]] bool map_at(void* address) const noexcept;
-
- private:
-  shared_pages(void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
-
-  void* address_ = nullptr;
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace weir::os

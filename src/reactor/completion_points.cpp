@@ -13,6 +13,7 @@ errc completion_points::status(std::uint64_t ticket) const noexcept {
   if (ticket < completed_.load(std::memory_order_acquire)) return errc::success;
   const errc failure = failure_.load(std::memory_order_acquire);
   if (failure == errc::success) return errc::not_ready;
+  // Reads again: the point may have completed before the failure.
   return ticket < completed_.load(std::memory_order_acquire) ? errc::success : failure;
 }
 

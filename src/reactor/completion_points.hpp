@@ -4,6 +4,7 @@
 
 #include "os/spin_lock.hpp"
 #include "reactor/completion_ring.hpp"
+#include "reactor/linked_queue.hpp"
 
 #include <weir/core/errc.hpp>
 #include <weir/detail/completion_waiter.hpp>

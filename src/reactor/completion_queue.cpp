@@ -27,8 +27,7 @@ void completion_queue::attach(const queue_key& key) {
       uses_engine() ? completion_points::notifier::engine : completion_points::notifier::reactor);
   is_attached_ = true;
   is_pooled_ = false;
-  is_for_event_ = false;
-  has_adopted_event_ = false;
+  event_owner_ = event_owner::pool;
 }
 
 queue_key completion_queue::key_of(std::uint64_t ticket) const noexcept {
@@ -71,12 +70,12 @@ void completion_queue::reclaim() noexcept {
   bool events_are_good = false;
   {
     const std::lock_guard hold{points_.lock()};
+    const bool is_recording = recording_turns_.is_recording();  // has reserved room in ring()
     is_reusable = !is_attached_ && !is_pooled_ && !is_in_reactor_ && !notification_.is_held() &&
-                  ring().empty() && !recording_turns_.is_recording() && !failed();
+                  ring().empty() && !is_recording && !failed();
     if (is_reusable) is_pooled_ = true;
-    events_are_good = !is_for_event_ && !failed();
-    if (ring().empty()) trim_threshold_ = min_trim_threshold;  // a burst may have raised it
-    if (ring().shrink() || is_reusable || failed()) unused.swap(free_);
+    events_are_good = event_owner_ == event_owner::pool && !failed();
+    if ((!is_recording && ring().shrink()) || is_reusable || failed()) unused.swap(free_);
     context = key_.context_number;
   }
   if (events_are_good) {
@@ -87,53 +86,45 @@ void completion_queue::reclaim() noexcept {
   if (is_reusable) release_queue(*this);
 }
 
-// Removes completed points that no thread polls for. It runs when twice as many points are pending
-// as the last run left, so queries are few compared with points. It queries the newest point, then
-// the one in the middle, then at a quarter, until one is complete. So at least half of the
-// completed points are removed.
+// Removes completed points that no thread polls for, if the ring has to grow for the next point.
+// Queries the newest point, so that the ring becomes empty and can shrink. If that point is
+// pending, queries the one in the middle. If it is complete, half of the ring becomes free.
+// Otherwise at least half of the points are pending, and the ring may grow. So queries are few
+// compared with points. On the embedded driver, completes all points that are reached.
 void completion_queue::trim() noexcept {
-  std::uint64_t oldest = 0;
-  std::uint64_t polled = 0;
+  std::uint64_t newest = 0;
+  std::uint64_t middle = 0;
   {
     const std::lock_guard hold{points_.lock()};
     needs_trim_.store(false, std::memory_order_relaxed);
-    if (ring().size() < trim_threshold_) return;
-    oldest = ring().begin();
-    polled = ring().end() - 1;
+    if (ring().size() != ring().capacity()) return;
+    newest = ring().end() - 1;
+    middle = ring().begin() + ring().size() / 2;
   }
   if (uses_engine()) {
     poll_engine();
     reclaim();
-  } else {
-    while (try_query(polled) == errc::not_ready && polled != oldest)
-      polled = oldest + (polled - oldest) / 2;
+  } else if (try_query(newest) == errc::not_ready) {
+    static_cast<void>(try_query(middle));
   }
-  const std::lock_guard hold{points_.lock()};
-  trim_threshold_ = std::max(2 * ring().size(), min_trim_threshold);
-}
-
-// Returns true if the reactor thread polls a point near the oldest one. Its queries then remove
-// most of the completed points, and trim() is not needed.
-bool completion_queue::is_polled_near_front() const noexcept {
-  return points_.first_awaited() - points_.ring().begin() < trim_threshold_ && owner_.is_polling();
 }
 
 std::uint64_t completion_queue::push(std::uint64_t value) noexcept {
   const std::uint64_t ticket = ring().push(value);
-  if (ring().size() >= trim_threshold_ && !is_polled_near_front())
-    needs_trim_.store(true, std::memory_order_relaxed);
+  if (ring().size() == ring().capacity()) needs_trim_.store(true, std::memory_order_relaxed);
   return ticket;
 }
 
 driver_result completion_queue::add_point(CUstream stream, std::uint64_t generation,
                                           std::uint64_t& ticket) {
-  const bool engine_notifies = uses_engine();
-  const driver_result added = engine_notifies ? add_engine_point(stream, generation, ticket)
-                                              : add_event_point(stream, generation, ticket);
-  if (!engine_notifies && added.code != errc::success) reclaim();
   if (needs_trim_.load(std::memory_order_relaxed)) [[unlikely]] {
     trim();
   }
+  const bool engine_notifies = uses_engine();
+  const driver_result added = engine_notifies ? add_engine_point(stream, generation, ticket)
+                                              : add_event_point(stream, generation, ticket);
+  // A detach() during the failed record could not return the queue to the pool.
+  if (!engine_notifies && added.code != errc::success) reclaim();
   return added;
 }
 
@@ -203,15 +194,15 @@ std::uint64_t completion_queue::watch_event(const timeline_point& point,
 
 std::uint64_t completion_queue::push_only_point(std::uint64_t value) {
   ring().reserve_one();
-  is_for_event_ = true;
+  event_owner_ = event_owner::program;
   is_attached_ = false;
   return ring().push(value);
 }
 
-bool completion_queue::adopt_event() noexcept {
+bool completion_queue::adopt_event(std::uint64_t ticket) noexcept {
   const std::lock_guard hold{points_.lock()};
-  if (ring().empty()) return false;
-  has_adopted_event_ = true;
+  if (known_status(ticket) != errc::not_ready) return false;
+  event_owner_ = event_owner::queue;
   return true;
 }
 
@@ -242,7 +233,7 @@ errc completion_queue::query_locked(std::uint64_t ticket,
     const std::lock_guard hold{points_.lock()};
     if (ring().contains(ticket)) value = ring()[ticket].value;
   }
-  if (value == 0) return known_status(ticket);
+  if (value == 0) return known_status(ticket);  // no longer pending
   const errc answer = query_point(value);
   if (answer == errc::not_ready) return answer;
   waiter_list ready_waiters;
@@ -253,7 +244,7 @@ errc completion_queue::query_locked(std::uint64_t ticket,
     complete_through(ticket, ready_waiters);
   }
   lock.unlock();
-  owner().deliver(ready_waiters, caller_kind::other);
+  owner().deliver(ready_waiters);
   reclaim();
   return known_status(ticket);
 }
@@ -265,7 +256,7 @@ errc completion_queue::query_locked(std::uint64_t ticket,
 void completion_queue::poll(waiter_list& ready_waiters) noexcept {
   const std::unique_lock lock{polling_, std::try_to_lock};
   if (!lock.owns_lock()) return;
-  if (services() != nullptr) {
+  if (services() != nullptr) {  // after fall_back_to_polling()
     complete_reached(ready_waiters);
     return;
   }
@@ -343,7 +334,7 @@ bool completion_queue::leave_if_no_waiters() noexcept {
   const std::lock_guard hold{points_.lock()};
   if (points_.first_awaited() != completion_points::none) return false;
   is_in_reactor_ = false;
-  if (uses_engine()) owner().adjust_demand(-1);
+  if (uses_engine()) owner().adjust_demand(-1);  // undoes fall_back_to_polling()
   return true;
 }
 
@@ -373,7 +364,7 @@ void completion_queue::poll_engine() noexcept {
     const std::lock_guard lock{polling_};
     complete_reached(ready_waiters);
   }
-  owner().deliver(ready_waiters, caller_kind::other);
+  owner().deliver(ready_waiters);
 }
 
 // Lets the reactor thread poll the queue, because the engine has no memory for a notification.

@@ -78,8 +78,8 @@ class completion_queue {
   // Returns true if the embedded engine notifies the queue, so that no thread has to poll it.
   [[nodiscard]] bool uses_engine() const noexcept { return services() != nullptr; }
   [[nodiscard]] bool failed() const noexcept { return points_.failed(); }
-  // Returns true if no point is pending and no thread is recording one, so that the queue may be
-  // detached. Queries the newest point.
+  // Returns true if no point is pending, so that the queue may be detached. Queries the newest
+  // point. Returns false if the queue is empty but a thread is recording a point.
   [[nodiscard]] bool idle() noexcept;
 
   // Adds a point after all work that was enqueued in the stream so far. Returns its ticket in
@@ -106,9 +106,10 @@ class completion_queue {
   //
   // Throws: std::bad_alloc.
   [[nodiscard]] std::uint64_t watch_event(const timeline_point& point, const work_context& context);
-  // Makes the queue the owner of the event of watch_event(). Returns false, and leaves the event to
-  // the caller, if the point is no longer pending.
-  [[nodiscard]] bool adopt_event() noexcept;
+  // Makes the queue the owner of the event of watch_event(), which returned `ticket`. Returns
+  // false, and leaves the event to the caller, if the point is no longer pending. The queue may
+  // then serve a stream or another event.
+  [[nodiscard]] bool adopt_event(std::uint64_t ticket) noexcept;
 
   // Returns the last known status without a driver call: success, the error of the work, or
   // not_ready if the completion was not seen yet.
@@ -127,7 +128,7 @@ class completion_queue {
   [[nodiscard]] bool is_polled_by_reactor(std::uint64_t ticket) const noexcept;
 
   // Registers a waiter for the point. Returns false, with the outcome in the waiter, if the point
-  // is complete.
+  // is complete or has failed.
   [[nodiscard]] bool add(completion_waiter& waiter, std::uint64_t ticket);
   // Returns true if the waiter was registered and will not be notified.
   [[nodiscard]] bool remove(completion_waiter& waiter) noexcept {
@@ -143,7 +144,8 @@ class completion_queue {
   [[nodiscard]] bool leave_if_no_waiters() noexcept;
 
   // Releases the unused events after a burst of points or a failure. Returns the queue to the pool
-  // if its generation is over. Call it after waiters have been notified, because it may take long.
+  // if its generation is over; a failed queue is never used again. Call it after waiters have been
+  // notified, because it may take long.
   void reclaim() noexcept;
 
   // Queries the newest point if the stream was destroyed and no other thread polls the queue.
@@ -165,8 +167,8 @@ class completion_queue {
     return engine_point_at(ticket);
   }
   // Says whether the engine needs the calling thread for a point. `not_needed`: the point is not
-  // pending. `shared`: other threads run the work, too. `exclusive`: no other thread runs the work,
-  // so the calling thread must not sleep.
+  // pending, or the engine is not in use. `shared`: other threads run the work, too. `exclusive`:
+  // no other thread runs the work, so the calling thread must not sleep.
   enum class engine_help : unsigned char { not_needed, shared, exclusive };
   // Runs on the calling thread what the engine has to run for the point; without a ticket, for the
   // oldest point that has a waiter.
@@ -197,15 +199,13 @@ class completion_queue {
   // notified.
   [[nodiscard]] errc query_locked(std::uint64_t ticket,
                                   std::unique_lock<os::spin_lock> lock) noexcept;
-  // The caller holds the lock of points_.
-  [[nodiscard]] bool is_polled_near_front() const noexcept;
   // Adds a point and returns its ticket. The caller holds the lock of points_ and has called
   // ring().reserve_one().
   [[nodiscard]] std::uint64_t push(std::uint64_t value) noexcept;
   // Adds the point of watch_event(). The caller holds the lock of points_.
   [[nodiscard]] std::uint64_t push_only_point(std::uint64_t value);
   [[nodiscard]] bool owns_events() const noexcept {
-    return services_ == nullptr && (!is_for_event_ || has_adopted_event_);
+    return services_ == nullptr && event_owner_ != event_owner::program;
   }
   // The caller holds polling_ and the lock of points_.
   void complete_through(std::uint64_t ticket, waiter_list& ready_waiters) noexcept;
@@ -217,6 +217,11 @@ class completion_queue {
   [[nodiscard]] engine_point engine_point_at(std::uint64_t ticket) noexcept;
   void fall_back_to_polling() noexcept;
   [[nodiscard]] completion_ring& ring() noexcept { return points_.ring(); }
+
+  // Says to whom the events of this generation belong. `pool`: they are taken from event_pool and
+  // returned there. `program`: the only point is an event of watch_event(). `queue`: that event was
+  // passed to adopt_event(), and the queue destroys it.
+  enum class event_owner : unsigned char { pool, program, queue };
 
   completion_queue* older_ = nullptr;
   reactor& owner_;
@@ -250,17 +255,13 @@ class completion_queue {
   // held.
   alignas(64) std::atomic<std::uint64_t> first_of_generation_{0};
   std::atomic<std::uint64_t> generation_{any_generation};
-  static constexpr std::uint64_t min_trim_threshold = 32;
-  // The number of pending points at which trim() removes those that are complete.
-  std::uint64_t trim_threshold_ = min_trim_threshold;
   // Unused events. Has reserved room for the event of each pending point.
   std::vector<CUevent> free_;
-  std::atomic<bool> needs_trim_{false};  // set by push(): add_point() has to call trim()
+  std::atomic<bool> needs_trim_{false};  // set by push(): the next add_point() calls trim()
   bool is_in_reactor_ = false;           // the reactor polls the queue
   bool is_attached_ = false;             // serves a stream, so points can be added
-  bool is_for_event_ = false;            // the point is an event of the program: watch_event()
-  bool has_adopted_event_ = false;       // the queue owns that event: adopt_event()
-  bool is_pooled_ = false;               // waits in the pool for attach()
+  event_owner event_owner_ = event_owner::pool;
+  bool is_pooled_ = false;  // waits in the pool for attach()
   recording_turns recording_turns_;
 
   engine_notification notification_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// reactor/completion_ring.hpp - the pending points of a stream by ticket, and lists of their
-// waiters.
+// reactor/completion_ring.hpp - the pending points of a stream by ticket.
 #pragma once
 
 #include <weir/detail/completion_waiter.hpp>
@@ -40,16 +39,14 @@ class completion_ring {
     return points_[ticket & (capacity_ - 1)];
   }
 
-  // Reserves room for the next push(). A shrink() before that push() does not free the room. Throws
-  // std::bad_alloc.
+  // Reserves room for the next push(). Do not call shrink() before that push(), which would free
+  // the room. Throws std::bad_alloc.
   void reserve_one() {
-    if (size() == capacity_) resize(capacity_ == 0 ? 16 : 2 * capacity_);
-    is_reserved_ = true;
+    if (size() == capacity_) resize(capacity_ == 0 ? min_capacity : 2 * capacity_);
   }
 
   // Adds a point and returns its ticket. Call reserve_one() first.
   std::uint64_t push(std::uint64_t value) noexcept {
-    is_reserved_ = false;
     (*this)[end_] = {value, nullptr};
     return end_++;
   }
@@ -66,12 +63,13 @@ class completion_ring {
   // Frees the memory if the ring is empty and has room for more than max_kept_capacity points.
   // Returns true if memory was freed.
   bool shrink() noexcept {
-    if (!empty() || capacity_ <= max_kept_capacity || is_reserved_) return false;
+    if (!empty() || capacity_ <= max_kept_capacity) return false;
     points_.reset();
     capacity_ = 0;
     return true;
   }
 
+  static constexpr std::uint64_t min_capacity = 64;
   static constexpr std::uint64_t max_kept_capacity = 4096;
 
  private:
@@ -87,33 +85,6 @@ class completion_ring {
   std::uint64_t capacity_ = 0;  // a power of two
   std::uint64_t begin_ = 1;     // ticket 0 is complete from the beginning
   std::uint64_t end_ = 1;
-  bool is_reserved_ = false;  // reserve_one() was called, and push() was not yet
-};
-
-// A queue of waiters to be notified, linked through completion_waiter::next. A waiter is in at most
-// one list.
-class waiter_list {
- public:
-  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
-
-  void append(completion_waiter& waiter) noexcept {
-    waiter.next = nullptr;
-    (last_ != nullptr ? last_->next : first_) = &waiter;
-    last_ = &waiter;
-  }
-
-  // Removes and returns the first waiter; null if the list is empty.
-  [[nodiscard]] completion_waiter* pop() noexcept {
-    completion_waiter* const removed = first_;
-    if (removed == nullptr) return nullptr;
-    first_ = removed->next;
-    if (first_ == nullptr) last_ = nullptr;
-    return removed;
-  }
-
- private:
-  completion_waiter* first_ = nullptr;
-  completion_waiter* last_ = nullptr;
 };
 
 }  // namespace weir::detail

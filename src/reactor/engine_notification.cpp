@@ -28,7 +28,7 @@ bool engine_notification::try_arm() noexcept {
     awaited = queue_.engine_point_at(ticket);
     if (awaited.engine == nullptr) return true;
     if (const std::uint64_t previous = ticket_.load(); previous != 0 && previous <= ticket)
-      return true;
+      return true;        // on_reached() of that point arms again
     holds_.fetch_add(1);  // keeps the queue out of the pool
   }
   if (ticket_.load() != 0) {
@@ -37,7 +37,7 @@ bool engine_notification::try_arm() noexcept {
       release();
       return true;
     }
-    holds_.fetch_sub(1);
+    holds_.fetch_sub(1);  // that of the cancelled notification
   }
   point_ = awaited.point;
   ticket_.store(ticket);

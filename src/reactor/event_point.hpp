@@ -40,7 +40,7 @@ namespace weir::detail {
 [[nodiscard]] inline errc query_event(CUevent event) noexcept {
   const driver_table& calls = *table_in_use.load(std::memory_order_acquire);
   // Lets the driver answer while this thread or another one captures. Only captures that were begun
-  // through weir are counted. For others the driver's own answer stands.
+  // through weir are counted. During others the driver may forbid the query.
   const relaxed_thread_mode relaxed = active_capture_count.load(std::memory_order_relaxed) == 0
                                           ? relaxed_thread_mode{}
                                           : relaxed_thread_mode{calls};

@@ -20,7 +20,8 @@ namespace weir::detail {
 // be called from any thread; all other members only by the reactor's thread.
 class fault_monitor {
  public:
-  // A function that the monitor's thread calls after a fault.
+  // A function that the monitor's thread calls after a fault, and when reports become unavailable,
+  // so that the reactor polls for faults again.
   struct callback {
     void (*function)(void* argument) noexcept;
     void* argument;

@@ -33,9 +33,9 @@ class poll_interval {
   //
   // - No contention: elapsed / 64. The maximum is 0.5 us for each event, at least 1 us and at most
   //   250 us.
-  // - Contention is suspected: 5 us for each event, for up to three events.
-  // - Contention is certain: elapsed / 2. The minimum is 24 us, or 64 us for several events. The
-  //   maximum is 24 us for each event, at least 48 us and at most 250 us.
+  // - Contention is suspected: 5 us for each event, and 15 us for three or more.
+  // - Contention is certain: elapsed / 2. The minimum is 24 us for one event and 64 us for several.
+  //   The maximum is 48 us for one event; for several, 24 us for each, from 64 us to 250 us.
   [[nodiscard]] long long delay(long long elapsed, long long polls) const noexcept {
     if (is_contended()) {
       const long long min_delay_now = min_delay(polls);

@@ -26,8 +26,8 @@ inline constexpr long long max_spin_budget = 10 * millisecond;
 // The longest wait that counts as short for the spin budget, the time that a thread spins before it
 // sleeps (spin_budget.hpp). After a short wait, a budget of less than twice that wait rises to
 // twice the wait at once. A larger budget shrinks slowly, so that it still covers the longest of
-// the recent short waits. After a longer wait, the budget moves a quarter of the way to its new
-// value.
+// the recent short waits. After a longer wait, and from more than twice this time, the budget moves
+// a quarter of the way to its new value.
 inline constexpr long long max_short_wait = millisecond;
 // A sleep and a wakeup delay a thread by about 50 us. This is also the spin budget before the first
 // wait.
@@ -49,8 +49,8 @@ inline constexpr long long contended_delay = 24 * microsecond;
 // While contention is certain and one pass over the queues polls several events, the delay is at
 // least 64 us, since each completion also delays launches.
 inline constexpr long long contended_delay_of_several = 64 * microsecond;
-// While contention is only suspected, the delay is 5 us for each event polled in a pass, for up to
-// three events.
+// While contention is only suspected, the delay is 5 us for each event polled in a pass, and 15 us
+// for three or more.
 inline constexpr long long suspected_delay = 5 * microsecond;
 // The delay never exceeds 250 us.
 inline constexpr long long max_delay = 250 * microsecond;

@@ -14,6 +14,7 @@
 #include <weir/detail/duration.hpp>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <mutex>
 #include <new>
@@ -21,7 +22,7 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::size_t max_devices = 256;
+constexpr std::size_t max_devices = 256;  // no machine has as many
 
 // Never destroyed: threads of the engine and of the program may use them until the process ends.
 constinit std::array<std::atomic<reactor*>, max_devices> reactors{};
@@ -77,13 +78,6 @@ void reactor::on_device_failed() noexcept {
     queue->poll_engine();
 }
 
-void reactor::append(completion_queue& queue) noexcept {
-  queue.next = nullptr;
-  (last_ != nullptr ? last_->next : first_) = &queue;
-  last_ = &queue;
-  ++queue_count_;
-}
-
 void reactor::add_queue(completion_queue& queue) noexcept {
   completion_queue* head = new_queues_.load(std::memory_order_relaxed);
   do {
@@ -127,7 +121,7 @@ std::size_t reactor::poll() noexcept {
 }
 
 bool reactor::this_thread_must_drive() noexcept {
-  return current() != nullptr || this_thread_reactors().any() || all_stopped.load();
+  return current() != nullptr || this_thread_reactors().devices() != 0 || all_stopped.load();
 }
 
 // Wakes the reactor's thread. That thread sets asleep_ before it checks signals_ for the last time,
@@ -165,19 +159,37 @@ void reactor::defer_to_thread(waiter_list& deferred) noexcept {
     signal();  // else a poller takes them, and the last poller signals when it ends
 }
 
-void reactor::deliver(waiter_list& ready_waiters, caller_kind caller) noexcept {
+void reactor::deliver(waiter_list& ready_waiters) noexcept {
   waiter_list deferred;
   while (completion_waiter* const next = ready_waiters.pop()) {
-    if (!notify(*next, caller)) deferred.append(*next);
+    if (!notify(*next, caller_kind::other)) deferred.append(*next);
   }
   defer_to_thread(deferred);
+}
+
+void reactor::deliver(completion_waiter& ready_waiter) noexcept {
+  waiter_list ready_waiters;
+  ready_waiters.append(ready_waiter);
+  deliver(ready_waiters);
+}
+
+// Notifies the waiters on this thread, which may run the program's code. If the process ends
+// meanwhile, leaves the rest to other threads. Returns how many were notified.
+std::size_t reactor::run_continuations(waiter_list& waiters) noexcept {
+  std::size_t notified = 0;
+  while (!waiters.empty() && !is_stopped_on_this_thread()) {
+    static_cast<void>(notify(*waiters.pop(), caller_kind::poller));
+    ++notified;
+  }
+  defer_to_thread(waiters);
+  return notified;
 }
 
 // Notifies the waiters that other threads have left in ready_waiters_.
 std::size_t reactor::notify_due(caller_kind caller) noexcept {
   std::size_t notified = 0;
   // Repeated until none is left, because defer_to_thread() does not signal while there are pollers.
-  while (any_due_.load()) {
+  while (any_due_.load() && !is_stopped_on_this_thread()) {
     waiter_list ready_waiters;
     {
       const std::lock_guard hold{due_lock_};
@@ -186,16 +198,7 @@ std::size_t reactor::notify_due(caller_kind caller) noexcept {
       ready_waiters_ = {};
       any_due_.store(false, std::memory_order_relaxed);
     }
-    while (!is_stopped_on_this_thread()) {
-      completion_waiter* const next = ready_waiters.pop();
-      if (next == nullptr) break;
-      static_cast<void>(notify(*next, caller_kind::poller));
-      ++notified;
-    }
-    if (is_stopped_on_this_thread()) {
-      defer_to_thread(ready_waiters);
-      break;
-    }
+    notified += run_continuations(ready_waiters);
   }
   return notified;
 }
@@ -214,6 +217,18 @@ void reactor::add_timer(wait_timer& timer, long long deadline) {
   if (timers_.add(timer, deadline)) signal();
 }
 
+// Moves the queues that add_queue() has added to queues_. The caller holds poll_lock_.
+void reactor::take_new_queues() noexcept {
+  if (new_queues_.load(std::memory_order_relaxed) == nullptr) return;  // saves the exchange
+  completion_queue* added = new_queues_.exchange(nullptr, std::memory_order_acquire);
+  while (added != nullptr) {
+    completion_queue* const after = added->next;  // append() changes it
+    queues_.append(*added);
+    ++queue_count_;
+    added = after;
+  }
+}
+
 // Polls each queue once. poll_lock_ is released before waiters are notified, since their
 // continuations may call the reactor. After a queue has failed, all queues are polled again before
 // any is reclaimed: a queue that was polled before may have failed, too.
@@ -230,25 +245,16 @@ std::size_t reactor::poll_queues(caller_kind caller) noexcept {
       if (!poll_lock.owns_lock() || is_stopped_on_this_thread()) return notified;
       may_resume = caller == caller_kind::poller ||
                    (caller == caller_kind::reactor_thread && !has_pollers());
-      if (new_queues_.load(std::memory_order_relaxed) != nullptr) {
-        for (completion_queue* queue = new_queues_.exchange(nullptr, std::memory_order_acquire);
-             queue != nullptr;) {
-          completion_queue* const after = queue->next;
-          append(*queue);
-          queue = after;
-        }
-      }
+      take_new_queues();
       while (ready_waiters.empty() && unawaited == nullptr && visited < queue_count_) {
-        completion_queue& queue = *first_;
-        first_ = queue.next;
-        if (first_ == nullptr) last_ = nullptr;
-        --queue_count_;
+        completion_queue& queue = *queues_.pop();
         queue.poll(ready_waiters);
         if (queue.leave_if_no_waiters()) {
+          --queue_count_;
           unawaited = &queue;
           if (queue.failed()) visited = 0;
         } else {
-          append(queue);
+          queues_.append(queue);
           ++visited;
         }
       }
@@ -262,10 +268,11 @@ std::size_t reactor::poll_queues(caller_kind caller) noexcept {
       ++notified;
       if (!notify(*next, caller_kind::other)) deferred.append(*next);
     }
-    while (may_resume && !deferred.empty() && !is_stopped_on_this_thread()) {
-      static_cast<void>(notify(*deferred.pop(), caller_kind::poller));
+    if (may_resume) {
+      run_continuations(deferred);
+    } else {
+      defer_to_thread(deferred);
     }
-    defer_to_thread(deferred);
     if (unawaited != nullptr) retired.add(*unawaited);
   }
   return notified;
@@ -292,8 +299,8 @@ void reactor::run_once_for_this_thread() noexcept {
     }
     return;
   }
-  this_thread_reactors().for_each(
-      [](reactor& each, void*) { static_cast<void>(each.run_once(caller_kind::poller)); }, nullptr);
+  for (std::uint64_t left = this_thread_reactors().devices(); left != 0; left &= left - 1)
+    static_cast<void>(existing_for_device(std::countr_zero(left)).run_once(caller_kind::poller));
 }
 
 // Returns true on a reactor's thread while statics are destroyed. From then on only threads of the

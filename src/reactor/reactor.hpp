@@ -6,9 +6,9 @@
 #include "os/futex.hpp"
 #include "os/spin_lock.hpp"
 #include "reactor/completion_queue.hpp"
-#include "reactor/completion_ring.hpp"
 #include "reactor/contention_detector.hpp"
 #include "reactor/fault_monitor.hpp"
+#include "reactor/linked_queue.hpp"
 #include "reactor/poll_interval.hpp"
 #include "reactor/sleep_predictor.hpp"
 #include "reactor/spin_budget.hpp"
@@ -23,16 +23,17 @@
 
 namespace weir::detail {
 
-// Says whether the calling thread may run the program's continuations. `poller`, a thread in
-// poll(), may. `other`, a thread that only waits, may not, since it may hold locks that they take.
-// `reactor_thread` may while there is no poller.
+// Says whether the calling thread may run the program's continuations. `poller`, a thread that
+// drives in place of the reactor's thread, may. `other`, a thread that only waits, may not, since
+// it may hold locks that they take. `reactor_thread` may while there is no poller.
 enum class caller_kind : unsigned char { other, poller, reactor_thread };
 
 // Polls the queues of one device that have waiters, and notifies the waiters.
 //
-// Any thread may drive the reactor with run_once(). A thread that blocks drives it while it spins.
-// Before it sleeps, it leaves the reactor to the reactor's own thread, which sleeps while no waiter
-// needs it. Queues of the embedded driver need no polling: the engine's threads complete them.
+// Any thread may drive the reactor with run_once(). A thread in sync_wait() drives it while it
+// spins; a thread that blocks for one point then polls only that point. Before a thread sleeps, it
+// leaves the polling to the reactor's own thread, which sleeps while no waiter needs it. Queues of
+// the embedded driver need no polling: the engine's threads complete them.
 //
 // There is one reactor for each device; it is never destroyed. Thread safety: all members may be
 // called from any thread.
@@ -55,7 +56,8 @@ class reactor {
   // this_thread_must_drive().
   static void run_once_for_this_thread() noexcept;
 
-  // Starts the reactor's thread, unless it is running. Throws: std::system_error.
+  // Starts the reactor's thread, unless it is running or the process is a forked child. Throws:
+  // std::system_error, and what driver() throws.
   void start_thread();
 
   // Returns true if the reactor's thread polls, continuously or between sleeps: there is demand and
@@ -80,13 +82,14 @@ class reactor {
   // is a poller, because the poller may itself be the sleeping thread.
   void adjust_sleeping_demand(int change) noexcept;
 
-  // Notifies the waiters in `ready_waiters`. Waiters whose continuation the caller may not run are
-  // left to the reactor's thread or a poller.
-  void deliver(waiter_list& ready_waiters, caller_kind caller) noexcept;
+  // Notifies the waiters in `ready_waiters`. Waiters whose continuation needs a thread that may run
+  // the program's code are left to the reactor's thread or a poller.
+  void deliver(waiter_list& ready_waiters) noexcept;
+  void deliver(completion_waiter& ready_waiter) noexcept;
 
-  // Polls every queue once and notifies waiters and expired timers. A poller or the reactor's
-  // thread also notifies the waiters that deliver() has left. Returns how many waiters and timers
-  // were notified.
+  // Polls every queue once, unless another thread is polling, and notifies waiters and expired
+  // timers. A poller or the reactor's thread also notifies the waiters that deliver() has left.
+  // Returns how many waiters and timers were notified. Does nothing in a forked child.
   std::size_t run_once(caller_kind caller) noexcept;
 
   // Adds a poller (weir::completion_poller): the program then drives the reactor by calls of
@@ -119,9 +122,10 @@ class reactor {
  private:
   explicit reactor(int device) noexcept : device_{device} {}
   void signal() noexcept;
-  void append(completion_queue& queue) noexcept;
   [[nodiscard]] bool notify(completion_waiter& waiter, caller_kind caller) noexcept;
   void defer_to_thread(waiter_list& deferred) noexcept;
+  std::size_t run_continuations(waiter_list& waiters) noexcept;
+  void take_new_queues() noexcept;
   std::size_t poll_queues(caller_kind caller) noexcept;
   std::size_t notify_due(caller_kind caller) noexcept;
   std::size_t fire_timers() noexcept;
@@ -145,10 +149,8 @@ class reactor {
   std::uint64_t activity_epoch_ = 0;  // the epoch of driver_activity.hpp that it began last
   sleep_predictor sleep_predictor_;
   int long_sleeps_ = 0;  // up to poll_policy::long_sleeps_before_watch
-  // The list of the queues that have waiters. A queue that was polled goes to the end. Guarded by
-  // poll_lock_.
-  completion_queue* first_ = nullptr;
-  completion_queue* last_ = nullptr;
+  // The queues that have waiters. A queue that was polled goes to the end. Guarded by poll_lock_.
+  linked_queue<completion_queue> queues_;
   std::size_t queue_count_ = 0;
   std::atomic<long long> last_poll_count_{0};  // queues polled in the last complete pass
 

@@ -116,8 +116,8 @@ void reactor::on_fault(void* self) noexcept {
 
 // Waits until the next poll. `since`: the time of the first poll or the last signal. `seen`: the
 // value of signals_ before the last poll. Spins until the spin budget is used up, with delays that
-// grow with the time waited, and then sleeps between polls. Without demand it sleeps until a signal
-// or a timer.
+// grow with the time waited, and then sleeps between polls. Without demand it spins for 50 us
+// at most, and then sleeps until a signal or a timer.
 void reactor::wait_for_work(long long since, std::uint32_t seen) noexcept {
   const long long now = os::steady_nanoseconds();
   const bool has_other_poller = has_pollers();

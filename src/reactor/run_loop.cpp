@@ -61,9 +61,7 @@ void run_loop::leave() noexcept {
   while (completion_waiter* const next = deferred.pop()) {
     reactor& found_by = *next->found_by;
     next->loop = nullptr;
-    waiter_list one;
-    one.append(*next);
-    found_by.deliver(one, caller_kind::other);
+    found_by.deliver(*next);
   }
   adjust_pending(-1);
 }
@@ -82,10 +80,12 @@ void run_loop::release_if_unused() noexcept {
   pool = this;
 }
 
+std::span<reactor* const> run_loop::used_reactors() const noexcept {
+  return {reactors_.begin(), std::ranges::find(reactors_, nullptr)};
+}
+
 void run_loop::adjust_demand(int change) noexcept {
-  for (reactor* const one : reactors_) {
-    if (one != nullptr) one->adjust_demand(change);
-  }
+  for (reactor* const one : used_reactors()) one->adjust_demand(change);
 }
 
 bool run_loop::add_reactor(reactor& one) noexcept {
@@ -166,16 +166,14 @@ void run_loop::run() noexcept {
       const long long waited = os::steady_nanoseconds() - since;
       if (next->outcome != errc::not_ready) {
         budget_.record_wait(waited);
-      } else {
+      } else {  // of a composite_wait that timed out or was stopped
         budget_.record_timeout(waited);
       }
       next->on_complete(*next, next->outcome);
       since = os::steady_nanoseconds();
       continue;
     }
-    for (reactor* const one : reactors_) {
-      if (one != nullptr) static_cast<void>(one->run_once(caller_kind::other));
-    }
+    for (reactor* const one : used_reactors()) static_cast<void>(one->run_once(caller_kind::other));
     // This thread always runs the continuations of its own waiters. It runs those of other threads
     // only if no other thread would.
     const bool must_drive = reactor::this_thread_must_drive();
@@ -196,9 +194,7 @@ void run_loop::run() noexcept {
 // Sleeps until a signal, or until the calling thread has to drive. Meanwhile the reactors' threads
 // poll for this loop's waiters. `seen`: the value of signals_ before the last look for work.
 void run_loop::sleep(std::uint32_t seen) noexcept {
-  for (reactor* const one : reactors_) {
-    if (one != nullptr) one->adjust_sleeping_demand(1);
-  }
+  for (reactor* const one : used_reactors()) one->adjust_sleeping_demand(1);
   {
     const sleeping_thread listed{signals_};
     asleep_.store(1);
@@ -206,9 +202,7 @@ void run_loop::sleep(std::uint32_t seen) noexcept {
       os::futex_wait(signals_, seen);
     asleep_.store(0);
   }
-  for (reactor* const one : reactors_) {
-    if (one != nullptr) one->adjust_sleeping_demand(-1);
-  }
+  for (reactor* const one : used_reactors()) one->adjust_sleeping_demand(-1);
 }
 
 }  // namespace weir::detail

@@ -4,7 +4,7 @@
 
 #include "os/spin_lock.hpp"
 #include "reactor/completion_queue.hpp"
-#include "reactor/completion_ring.hpp"
+#include "reactor/linked_queue.hpp"
 #include "reactor/spin_budget.hpp"
 
 #include <weir/detail/completion_waiter.hpp>
@@ -13,10 +13,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace weir::detail {
 
-class completion_queue;
 class reactor;
 
 // The loop of a thread in sync_wait(). The thread drives the reactors of the work it waits for and
@@ -37,8 +37,8 @@ class run_loop {
   void run() noexcept;
   void finish() noexcept;
 
-  // Assigns a waiter that is about to wait in `queue` to the calling thread's innermost loop, if
-  // there is one.
+  // Assigns a waiter that is about to wait in `queue` to the calling thread's innermost loop. Does
+  // nothing if there is none, or if its waiters wait for max_reactors other reactors already.
   static void join(completion_waiter& waiter, completion_queue& queue) noexcept;
   // Returns true if the calling thread is in a loop.
   [[nodiscard]] static bool is_on_this_thread() noexcept;
@@ -52,6 +52,8 @@ class run_loop {
  private:
   static constexpr std::size_t max_reactors = 16;
 
+  // Returns reactors_ without the unused places.
+  [[nodiscard]] std::span<reactor* const> used_reactors() const noexcept;
   // Returns false if reactors_ is full.
   [[nodiscard]] bool add_reactor(reactor& one) noexcept;
   [[nodiscard]] completion_waiter* pop_ready() noexcept;

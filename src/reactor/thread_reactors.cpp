@@ -9,7 +9,7 @@
 namespace weir::detail {
 namespace {
 
-constexpr int max_devices = 64;
+constexpr int max_tracked_devices = 64;
 
 constinit thread_local thread_reactors reactors_of_this_thread;
 
@@ -22,25 +22,17 @@ void thread_reactors::add(int device) noexcept {
     devices_ = 0;
     period_ = current_period;
   }
-  if (device < max_devices) devices_ |= std::uint64_t{1} << static_cast<unsigned>(device);
+  if (device < max_tracked_devices) devices_ |= std::uint64_t{1} << static_cast<unsigned>(device);
 }
 
-bool thread_reactors::any() noexcept {
-  if (devices_ == 0) return false;
+std::uint64_t thread_reactors::devices() noexcept {
+  if (devices_ == 0) return 0;
   if (!all_pollers.is_current(period_)) devices_ = 0;
   for (std::uint64_t left = devices_; left != 0; left &= left - 1) {
     if (!reactor::existing_for_device(std::countr_zero(left)).has_pollers())
       devices_ ^= left & -left;
   }
-  return devices_ != 0;
-}
-
-void thread_reactors::for_each(void (*callback)(reactor& each, void* argument),
-                               void* argument) noexcept {
-  if (!any()) return;
-  for (std::uint64_t left = devices_; left != 0; left &= left - 1) {
-    callback(reactor::existing_for_device(std::countr_zero(left)), argument);
-  }
+  return devices_;
 }
 
 }  // namespace weir::detail

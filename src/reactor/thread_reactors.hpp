@@ -7,8 +7,6 @@
 
 namespace weir::detail {
 
-class reactor;
-
 // Counts pollers (weir::completion_poller objects). A period lasts from the first poller until none
 // is left. Each period has a number, so that a thread that polled in one period does not count as a
 // poller in the next.
@@ -51,8 +49,8 @@ inline constinit poller_count all_pollers;
 //
 // A thread that adds a poller of a device or calls its poll() has to drive the device's reactor
 // while it blocks, because no other thread may. This ends when any thread removes the device's last
-// poller. The device's bit is cleared only by a call of any() while the device has no poller. If
-// the device gets a poller again before such a call, the thread has to drive its reactor again.
+// poller. The device's bit is cleared only by a call of devices() while the device has no poller.
+// If the device gets a poller again before such a call, the thread has to drive its reactor again.
 //
 // There is one object for each thread. It is a bit set because a library that is loaded at run time
 // has little room for thread-local data.
@@ -60,12 +58,9 @@ class thread_reactors {
  public:
   // Adds the reactor of `device`. Devices from number 64 on are ignored; no machine has as many.
   void add(int device) noexcept;
-  // Returns true if the thread has to drive a reactor. Removes the reactors that no longer have
-  // pollers.
-  [[nodiscard]] bool any() noexcept;
-  // Calls callback(reactor, argument) for each reactor. The callback may call members of this
-  // object.
-  void for_each(void (*callback)(reactor& each, void* argument), void* argument) noexcept;
+  // Returns the devices whose reactors the thread has to drive, a bit for each. Removes the
+  // reactors that no longer have pollers.
+  [[nodiscard]] std::uint64_t devices() noexcept;
 
  private:
   std::uint64_t devices_ = 0;

@@ -26,7 +26,7 @@ HINT_ARGUMENT = {
     "require": 1,
 }
 VARIABLES = ["allowed", "damage", "hint", "how", "reason", "why"]
-TABLES = ["attribute_texts texts_by_attribute", "char* not_a_node", "hint_entry hints", "node_kind_texts texts_by_kind"]
+TABLES = ["attribute_texts texts_by_attribute", "char* no_such_node", "hint_entry hints", "} obstacles", "node_kind_texts texts_by_kind"]
 OFFENCES = [
     r"^(Of|Where|What|Those|Whoever|One|Such)\b",
     r"\b(nobody|somebody|whoever|lives on|as ever|behind weir's back|has to be|have to be)\b",

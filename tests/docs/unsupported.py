@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """unsupported.py ROOT [--write]: checks that docs/driver/embedded-driver.md lists the functions that the embedded driver lacks.
 
-The lists are src/embedded/entry/later.def and unsupported.def: they define the exports that return CUDA_ERROR_NOT_SUPPORTED.
+The list is src/embedded/entry/unsupported.def: it defines the exports that return CUDA_ERROR_NOT_SUPPORTED.
 --write updates the page.
 """
 import pathlib
@@ -10,25 +10,22 @@ import sys
 import textwrap
 
 PAGE = "docs/driver/embedded-driver.md"
-LISTS = {"later": "WEIR_LATER", "unsupported": "WEIR_UNSUPPORTED"}
 OTHER_FORMS = "Forms of older versions of CUDA; the ones that programs built with CUDA 13.0 call are there"
 
 
-def bases_it_has(entry_folder, functions):
+def bases_it_has(functions):
     """Returns the base names of the functions that the driver has, in any version."""
-    later = set(re.findall(r"^WEIR_LATER(?:_CHECKED)?\((\w+)", (entry_folder / "later.def").read_text(), re.M))
-    pairs = re.findall(r"^WEIR_FUNCTION\((\w+),\s*(\w+)", functions.read_text(), re.M)
-    return {base for symbol, base in pairs if symbol not in later}
+    return set(re.findall(r"^WEIR_FUNCTION\(\w+,\s*(\w+)", functions.read_text(), re.M))
 
 
-def families(path, macro, has):
+def families(path, has):
     """Returns the symbols of a list, by the comment above each group."""
     found, others = {}, []
     title, before = "", ""
     for line in path.read_text().splitlines():
         if comment := re.match(r"// (.*)", line):
             title = f"{title} {comment[1]}".strip() if before.startswith("//") else comment[1]
-        elif entry := re.match(rf"{macro}\((\w+)(?:,\s*(\w+))?", line):
+        elif entry := re.match(r"WEIR_UNSUPPORTED\((\w+)(?:,\s*(\w+))?", line):
             if entry[2] in has:
                 others.append(entry[1])
             else:
@@ -50,17 +47,12 @@ def main():
     root = pathlib.Path(sys.argv[1])
     page = root / PAGE
     text = page.read_text()
-    updated = text
-    entries = root / "src/embedded/entry"
-    has = bases_it_has(entries, root / "src/driver/functions.def")
-    for name, macro in LISTS.items():
-        found = families(entries / f"{name}.def", macro, has)
-        marks = re.compile(rf"(<!-- list of {name}\.def -->\n).*?(<!-- end of the list -->)", re.S)
-        body = "\n" + rendered(found) + "\n" if found else "\nNone.\n\n"
-        updated, replaced = marks.subn(lambda m: m[1] + body + m[2], updated)
-        if replaced != 1:
-            print(f"{PAGE}: has {replaced} places for the list of {name}.def")
-            return 1
+    found = families(root / "src/embedded/entry/unsupported.def", bases_it_has(root / "src/driver/functions.def"))
+    marks = re.compile(r"(<!-- list of unsupported\.def -->\n).*?(<!-- end of the list -->)", re.S)
+    updated, replaced = marks.subn(lambda m: f"{m[1]}\n{rendered(found)}\n{m[2]}", text)
+    if replaced != 1:
+        print(f"{PAGE}: has {replaced} places for the list of unsupported.def")
+        return 1
     if updated == text:
         print(f"{PAGE} is up to date")
         return 0

@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "embedded/engine/notify_written.hpp"
 #include "embedded/engine/timeline.hpp"
+#include "embedded/engine/value_waiters.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/table.hpp"
 

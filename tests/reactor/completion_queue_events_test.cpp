@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <thread>
 
@@ -82,6 +83,7 @@ TEST(AdoptedEvent, AnEventDestroyedWhileAwaitedEndsWithItsCompletionQueue) {
 class CompletionQueueBurst : public ::testing::Test {
  protected:
   static inline std::atomic<int> live{0};
+  static inline std::atomic<int> queries{0};
   static inline std::atomic<bool> held{false};
   static inline const completion* asked_while_recording = nullptr;
 
@@ -95,6 +97,7 @@ class CompletionQueueBurst : public ::testing::Test {
       return table_override::original().cuEventDestroy_v2(event);
     };
     t.cuEventQuery = [](abi::CUevent event) {
+      ++queries;
       return held ? abi::CUDA_ERROR_NOT_READY : table_override::original().cuEventQuery(event);
     };
     t.cuEventRecord = [](abi::CUevent event, abi::CUstream stream) {
@@ -126,6 +129,39 @@ TEST_F(CompletionQueueBurst, ABurstLeavesFewEvents) {
     last.wait();
     if (awaited) wait_for(resumed, burst);
     while (live - before > few) std::this_thread::yield();  // events are freed after notification
+  }
+}
+
+// No thread ever queries these completions. The next one finds the ring full.
+TEST_F(CompletionQueueBurst, ABurstOfUnawaitedCompletionsLeavesFewEvents) {
+  // A power of two, so that the ring is full.
+  constexpr auto burst = static_cast<int>(8 * completion_ring::max_kept_capacity);
+  constexpr auto few = static_cast<int>(event_pool::max_events + 1);
+  held = true;
+  for (int i = 0; i < burst; ++i) static_cast<void>(s.completion());
+  EXPECT_GE(live - before, burst - few);
+  held = false;
+  s.sync();
+  static_cast<void>(s.completion());
+  EXPECT_LE(live - before, few);
+}
+
+// The ring stays full but for the oldest point, whose completion is waited for before the next
+// point is added.
+TEST_F(CompletionQueueBurst, AConstantNumberOfPendingCompletionsNeedsNoFurtherQueries) {
+  constexpr int additions = 100;
+  std::deque<completion> pending;
+  held = true;
+  for (std::uint64_t i = 0; i < completion_ring::max_kept_capacity; ++i)
+    pending.push_back(s.completion());
+  held = false;
+  for (int i = 0; i < additions; ++i) {
+    s.sync();
+    EXPECT_TRUE(pending.front().done());
+    pending.pop_front();
+    const int before_addition = queries;
+    pending.push_back(s.completion());
+    EXPECT_EQ(queries, before_addition);
   }
 }
 

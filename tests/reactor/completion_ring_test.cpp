@@ -2,6 +2,7 @@
 // completion_ring_test.cpp - points keep their tickets while the ring grows, wraps and shrinks;
 // waiters stay in order.
 #include "reactor/completion_ring.hpp"
+#include "reactor/linked_queue.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -103,17 +104,6 @@ TEST(CompletionRing, ASmallCompletionRingKeepsItsCapacityWhenItIsEmptied) {
   ring.pop_through(ring.end() - 1);
   ring.shrink();
   EXPECT_EQ(ring.capacity(), room);
-}
-
-TEST(CompletionRing, ACompletionRingDoesNotShrinkWhileRoomIsReserved) {
-  completion_ring ring;
-  for (std::uint64_t i = 0; i < burst; ++i) push(ring, i);
-  ring.reserve_one();
-  ring.pop_through(ring.end() - 1);
-  EXPECT_FALSE(ring.shrink());
-  ring.push(1);
-  ring.pop_through(ring.end() - 1);
-  EXPECT_TRUE(ring.shrink());
 }
 
 RC_GTEST_PROP(WaiterList, AWaiterListIsAFifoQueue, (const std::vector<bool>& appends)) {

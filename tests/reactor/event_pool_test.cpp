@@ -5,9 +5,12 @@
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "driver/table.hpp"
+#include "support/fault_table.hpp"
 
 namespace weir::detail {
 namespace {
@@ -25,7 +28,7 @@ class EventPool : public ::testing::Test {
 
   device gpu_;
   context_ref context_ = gpu_.primary_context();
-  event_pool pool_;
+  event_pool pool_{CU_EVENT_DISABLE_TIMING};
 };
 
 TEST_F(EventPool, AReturnedEventIsTakenAgain) {
@@ -42,6 +45,26 @@ TEST_F(EventPool, EachContextHasItsOwnEvents) {
   EXPECT_NE(second, first);
   destroy_events({&first, 1});
   destroy_events({&second, 1});
+}
+
+TEST_F(EventPool, EventsAboveTheLimitAreDestroyed) {
+  event_pool small{CU_EVENT_DISABLE_TIMING, 1};
+  const CUevent events[] = {acquire(1), acquire(1)};
+  const fault_table calls;
+  small.release(1, events);
+  EXPECT_EQ(calls.count(&driver_table::cuEventDestroy_v2), 1);
+  EXPECT_EQ(small.take(1), events[0]);
+  EXPECT_EQ(small.take(1), nullptr);
+  destroy_events({events, 1});
+}
+
+// The driver has destroyed the events of a destroyed context, and may have reused their handles.
+TEST_F(EventPool, TimedEventsAreNeverDestroyed) {
+  constexpr unsigned long long ended_context = ~0ull;
+  const std::vector<CUevent> gone(event_pool::max_events + 1);
+  const fault_table calls;
+  event_pool::timed().release(ended_context, gone);
+  EXPECT_EQ(calls.count_all(), 0);
 }
 
 TEST_F(EventPool, AFailedCreationNamesItsCall) {

@@ -4,6 +4,7 @@
 
 #include <weir/device/device.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -20,9 +21,8 @@ reactor& unused_reactor(int number) { return reactor::for_device(60 + number); }
 
 std::vector<reactor*> reactors_of_this_thread() {
   std::vector<reactor*> all;
-  this_thread_reactors().for_each(
-      [](reactor& each, void* to) { static_cast<std::vector<reactor*>*>(to)->push_back(&each); },
-      &all);
+  for (std::uint64_t left = this_thread_reactors().devices(); left != 0; left &= left - 1)
+    all.push_back(&reactor::existing_for_device(std::countr_zero(left)));
   return all;
 }
 

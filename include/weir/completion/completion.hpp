@@ -93,7 +93,7 @@ class WEIR_EXPORT completion {
   /// co_await c: suspends until the work is done. If it is done, the coroutine continues without
   /// suspending.
   ///
-  /// Throws: as wait().
+  /// Throws: as wait(), except `not_permitted`.
   [[nodiscard]] auto operator co_await() const& noexcept {
     return detail::completion_awaiter{*this};
   }
@@ -101,7 +101,7 @@ class WEIR_EXPORT completion {
   /// thread already polls the stream for earlier work, does not query the driver before it
   /// suspends.
   ///
-  /// Throws: as wait().
+  /// Throws: as wait(), except `not_permitted`.
   [[nodiscard]] auto operator co_await() const&& noexcept {
     return detail::completion_awaiter{*this, detail::query_policy::skip_if_polled};
   }
@@ -126,7 +126,7 @@ class WEIR_EXPORT completion {
   /// await. Returns false on timeout; the work continues. To end a wait on request use stop_when()
   /// (weir/completion/stop.hpp).
   ///
-  /// Throws: as wait().
+  /// Throws: as wait(), except `not_permitted`.
   template <detail::duration_like Duration>
   [[nodiscard]] auto within(const Duration& timeout, call_site at = call_site::current()) const {
     return detail::awaitable_of<detail::timed_awaiter, completion, long long, call_site>{
@@ -134,7 +134,7 @@ class WEIR_EXPORT completion {
   }
   /// co_await c.until(deadline): like within(), with a point in time.
   ///
-  /// Throws: as wait().
+  /// Throws: as wait(), except `not_permitted`.
   template <detail::time_point_like TimePoint>
   [[nodiscard]] auto until(const TimePoint& deadline, call_site at = call_site::current()) const {
     using awaiter_type = detail::deadline_awaiter<detail::timed_awaiter, TimePoint>;

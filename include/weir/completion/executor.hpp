@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <coroutine>
 #include <utility>
 
 namespace weir {
@@ -48,6 +49,12 @@ void execute_on(E& target, continuation work) noexcept {
   } catch (...) {
     work();
   }
+}
+
+/// Returns the work of resuming a coroutine.
+inline continuation resumption_of(std::coroutine_handle<> awaiting) noexcept {
+  return {[](void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
+          awaiting.address()};
 }
 
 /// An executor that runs the continuation inside the call.

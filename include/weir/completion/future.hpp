@@ -188,7 +188,7 @@ class [[nodiscard]] future {
 
   /// co_await f: suspends until the work is done, and returns a reference to the value.
   ///
-  /// Throws: the error of the work; `closed` if the future has no value.
+  /// Throws: as co_await of a completion; `closed` if the future has no value.
   [[nodiscard]] auto operator co_await() & {
     struct awaiter : detail::completion_awaiter {
       explicit awaiter(future& f) : completion_awaiter{f.state(await_call, {}).end}, owner{f} {}
@@ -202,7 +202,7 @@ class [[nodiscard]] future {
   }
   /// co_await std::move(f): suspends until the work is done, and moves the value out.
   ///
-  /// Throws: the error of the work; `closed` if the future has no value.
+  /// Throws: as co_await of a completion; `closed` if the future has no value.
   [[nodiscard]] auto operator co_await() && {
     struct awaiter : detail::completion_awaiter {
       explicit awaiter(future& f) : completion_awaiter{f.state(await_call, {}).end}, owner{f} {}

@@ -21,10 +21,7 @@ class executor_awaitable {
   /// frame, which may be destroyed by then.
   [[gnu::noinline]] void await_suspend(std::coroutine_handle<> awaiting) noexcept {
     E target = std::move(target_);
-    execute_on(target, continuation{[](void* frame) noexcept {
-                                      std::coroutine_handle<>::from_address(frame).resume();
-                                    },
-                                    awaiting.address()});
+    execute_on(target, resumption_of(awaiting));
   }
   void await_resume() const noexcept {}
 

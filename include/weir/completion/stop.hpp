@@ -37,6 +37,8 @@ class stoppable_awaiter : public Wait {
     if (token_.stop_requested()) this->set_stop_requested();
     return Wait::await_ready();
   }
+  /// Registers the callback first: the coroutine may continue, and destroy this awaiter, before
+  /// Wait::await_suspend() returns.
   [[nodiscard, gnu::noinline]] bool await_suspend(std::coroutine_handle<> awaiting) {
     callback_.emplace(token_, stopper{this});
     return Wait::await_suspend(awaiting);
@@ -80,8 +82,7 @@ auto make_stoppable(std::stop_token token, const Source& source, long long timeo
 /// optional index of the first completion that is done, empty if the wait was stopped
 /// (weir/completion/when.hpp).
 ///
-/// Throws: the error of the work; the errors of an await that must suspend
-/// (weir/completion/completion.hpp).
+/// Throws: as co_await c.
 [[nodiscard]] inline auto stop_when(const completion& c, std::stop_token token,
                                     call_site at = call_site::current()) {
   return detail::make_stoppable<detail::timed_awaiter>(std::move(token), c, detail::forever, at);

@@ -45,6 +45,8 @@ class task_promise_base {
     return final_awaiter{this};
   }
 
+  void unhandled_exception() noexcept { failure_ = std::current_exception(); }
+
   void throw_if_started() const {
     if (awaiting_) throw_used_task();
   }
@@ -60,6 +62,11 @@ class task_promise_base {
     return !second_arrival_.exchange(true, std::memory_order_acq_rel);
   }
 
+ protected:
+  void throw_failure() {
+    if (failure_) std::rethrow_exception(std::move(failure_));
+  }
+
  private:
   /// Called at the end of the task. Resumes the awaiting coroutine if start() has already set
   /// second_arrival_. Otherwise resumes nothing, and start() will return false. When this function
@@ -73,6 +80,7 @@ class task_promise_base {
   /// Set by start() and by finish_and_resume(), which may run on two threads. The first of them to
   /// set it reads false; the second reads true and lets the awaiting coroutine continue.
   mutable std::atomic<bool> second_arrival_{false};
+  std::exception_ptr failure_;  ///< the exception that ended the task; null if none did
 };
 
 template <class T>
@@ -90,9 +98,8 @@ class task_promise : public task_promise_base {
       value_.emplace(std::forward<U>(value));
     }
   }
-  void unhandled_exception() noexcept { failure_ = std::current_exception(); }
   T take_result() {
-    if (failure_) std::rethrow_exception(std::move(failure_));
+    throw_failure();
     if constexpr (std::is_reference_v<T>) {
       return static_cast<T>(*value_);
     } else {
@@ -103,7 +110,6 @@ class task_promise : public task_promise_base {
  private:
   std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, std::optional<T>>
       value_{};
-  std::exception_ptr failure_;
 };
 
 template <>
@@ -111,13 +117,7 @@ class task_promise<void> : public task_promise_base {
  public:
   task<void> get_return_object() noexcept;
   void return_void() const noexcept {}
-  void unhandled_exception() noexcept { failure_ = std::current_exception(); }
-  void take_result() {
-    if (failure_) std::rethrow_exception(std::move(failure_));
-  }
-
- private:
-  std::exception_ptr failure_;
+  void take_result() { throw_failure(); }
 };
 
 }  // namespace detail

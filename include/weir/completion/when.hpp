@@ -31,19 +31,14 @@ namespace detail {
 /// Throws `invalid_value` if `completions` is 0, since an empty list has no first completion.
 WEIR_EXPORT void throw_if_when_any_is_empty(std::size_t completions, call_site at);
 
-/// One wait_item for each completion of a list, which is a std::array or a std::vector.
-template <class Completions>
-struct wait_items;
+/// Returns one wait_item for each completion of a list.
 template <std::size_t N>
-struct wait_items<std::array<completion, N>> {
-  explicit wait_items(const std::array<completion, N>&) {}
-  std::array<wait_item, N> items;
-};
-template <>
-struct wait_items<std::vector<completion>> {
-  explicit wait_items(const std::vector<completion>& set) : items(set.size()) {}
-  std::vector<wait_item> items;
-};
+std::array<wait_item, N> wait_items_for(const std::array<completion, N>&) {
+  return {};
+}
+inline std::vector<wait_item> wait_items_for(const std::vector<completion>& list) {
+  return std::vector<wait_item>(list.size());
+}
 
 template <class Completions, wait_count Count>
 struct completion_set;
@@ -55,14 +50,13 @@ class completion_set_awaiter : public composite_wait {
  public:
   completion_set_awaiter(const completion_set<Completions, Count>& set, long long timeout,
                          call_site at)
-      : composite_wait{Count, timeout}, items_{set.completions}, at_{at} {
-    for (std::size_t i = 0; i != items_.items.size(); ++i)
-      set_item(items_.items[i], set.completions[i]);
+      : composite_wait{Count, timeout}, items_(wait_items_for(set.completions)), at_{at} {
+    for (std::size_t i = 0; i != items_.size(); ++i) set_item(items_[i], set.completions[i]);
   }
 
-  [[nodiscard]] bool await_ready() noexcept { return try_complete(items_.items); }
+  [[nodiscard]] bool await_ready() noexcept { return try_complete(items_); }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
-    return start(items_.items, awaiting);
+    return start(items_, awaiting);
   }
   auto await_resume() const {
     if constexpr (Count == wait_count::one && HasTimeout) {
@@ -71,15 +65,15 @@ class completion_set_awaiter : public composite_wait {
       return first();
     } else if constexpr (HasTimeout) {
       if (result() != wait_result::done) return false;
-      throw_failure(items_.items, at_);
+      throw_failure(items_, at_);
       return true;
     } else {
-      throw_failure(items_.items, at_);
+      throw_failure(items_, at_);
     }
   }
 
  private:
-  wait_items<Completions> items_;
+  decltype(wait_items_for(std::declval<const Completions&>())) items_;
   call_site at_;
 };
 

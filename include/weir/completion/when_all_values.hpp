@@ -141,19 +141,25 @@ template <class T>
 using value_list = std::conditional_t<std::is_void_v<T>, void,
                                       std::vector<std::conditional_t<std::is_void_v<T>, int, T>>>;
 
+/// Like values_of(), for a list of tasks or of futures.
+template <template <class> class Source, class T>
+value_list<T> values_of_list(std::vector<Source<T>>& ended) {
+  if constexpr (std::is_void_v<T>) {
+    for (Source<T>& each : ended) value_of(each);
+  } else {
+    std::vector<T> values;
+    values.reserve(ended.size());
+    for (Source<T>& each : ended) values.push_back(std::get<0>(value_of(each)));
+    return values;
+  }
+}
+
 template <class T>
 task<value_list<T>> all_of(std::vector<task<T>> tasks) {
   task_group group{tasks.size()};
   for (task<T>& member : tasks) group.add(member);
   co_await group;
-  if constexpr (std::is_void_v<T>) {
-    for (task<T>& member : tasks) value_of(member);
-  } else {
-    std::vector<T> values;
-    values.reserve(tasks.size());
-    for (task<T>& member : tasks) values.push_back(std::get<0>(value_of(member)));
-    co_return values;
-  }
+  co_return values_of_list(tasks);
 }
 
 template <class T>
@@ -168,12 +174,7 @@ std::vector<completion> completions_of(const std::vector<future<T>>& futures, co
 template <class T>
 task<value_list<T>> all_of(std::vector<future<T>> futures) {
   co_await when_all(completions_of(futures, "weir::when_all"));
-  if constexpr (!std::is_void_v<T>) {
-    std::vector<T> values;
-    values.reserve(futures.size());
-    for (future<T>& source : futures) values.push_back(take_value(source));
-    co_return values;
-  }
+  co_return values_of_list(futures);
 }
 
 }  // namespace detail

@@ -22,8 +22,10 @@ class completion;
 namespace detail {
 
 /// Says whether await_ready() queries the driver. `always`: it queries whenever the outcome is not
-/// known. `skip_if_polled`: it does not query while the reactor polls the stream
-/// (query_unless_polled()). Use `skip_if_polled` only for a completion that was just created.
+/// known. `skip_if_polled`: it does not query while the reactor polls the stream for this or an
+/// earlier completion, since the query would cost more than the rest of the await. Use
+/// `skip_if_polled` only for a completion that was just created. The work of an older completion
+/// may have finished already, and the caller then expects to continue at once.
 enum class query_policy : unsigned char { always, skip_if_polled };
 
 /// Suspends a coroutine until a completion has completed. The object is part of the coroutine's
@@ -88,10 +90,7 @@ class executor_awaiter : public completion_awaiter {
     auto& awaiter = static_cast<executor_awaiter&>(awaiter_of(self));
     const std::coroutine_handle<> awaiting = awaiter.awaiting_;
     E target = std::move(awaiter.target_);
-    execute_on(target, continuation{[](void* frame) noexcept {
-                                      std::coroutine_handle<>::from_address(frame).resume();
-                                    },
-                                    awaiting.address()});
+    execute_on(target, resumption_of(awaiting));
   }
 
   E target_;

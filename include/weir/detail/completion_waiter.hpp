@@ -40,8 +40,8 @@ struct completion_waiter {
   completion_waiter* next = nullptr;       ///< in the list that holds the waiter
   union {
     completion_waiter* previous = nullptr;  ///< in the list of waiters of a queue
-    /// The reactor that found the outcome. Used while the waiter is ready in `loop`, whose list
-    /// needs no `previous`.
+    /// The reactor that found the outcome. Used while the waiter is in the list of ready waiters of
+    /// `loop`, which needs no `previous`.
     reactor* found_by;
   };
 };
@@ -69,12 +69,6 @@ struct wait_timer {
 /// Driver: cuEventQuery.
 [[nodiscard]] WEIR_EXPORT errc query_outcome(completion_queue& queue,
                                              unsigned long long ticket) noexcept;
-/// Like query_outcome(), but skips the driver query if the reactor already polls this stream for
-/// `ticket` or an earlier ticket. The query would cost more than the rest of the await. Use it only
-/// for a completion that was just created. The work of an older completion may have finished
-/// already, and the caller then expects to continue at once.
-[[nodiscard]] WEIR_EXPORT errc query_unless_polled(completion_queue& queue,
-                                                   unsigned long long ticket) noexcept;
 
 /// Registers a waiter for a point. Set waiter.on_complete and waiter.policy before. Returns false
 /// if the point has completed already: waiter.outcome then has the result, and on_complete is not

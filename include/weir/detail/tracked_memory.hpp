@@ -24,7 +24,6 @@ class stream_state;
 class WEIR_EXPORT tracked_memory {
  public:
   tracked_memory(const tracked_memory&) = delete;
-  tracked_memory& operator=(const tracked_memory&) = delete;
 
   [[nodiscard]] bool closed() const noexcept { return address_ == closed_handle<void>(); }
   [[nodiscard]] void* address() const noexcept { return closed() ? nullptr : address_; }
@@ -49,6 +48,8 @@ class WEIR_EXPORT tracked_memory {
 
  protected:
   tracked_memory() noexcept = default;
+  /// Copies the members. Called only by move_from() and reset().
+  tracked_memory& operator=(const tracked_memory&) noexcept = default;
   ~tracked_memory() = default;
   /// Takes over the allocation of `other`, which is closed afterwards. Does not free the allocation
   /// that this object has.

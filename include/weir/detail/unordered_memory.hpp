@@ -6,6 +6,9 @@
 #include <weir/core/call_site.hpp>
 #include <weir/detail/export.hpp>
 #include <weir/detail/tracked_memory.hpp>
+#include <weir/device/device.hpp>
+
+#include <cstddef>
 
 namespace weir::detail {
 
@@ -17,11 +20,20 @@ struct memory_deleter {
   void (*run)(void* address, void* owner, first_failure& failure) noexcept;
 };
 
+/// The kinds of memory that unordered_memory allocates.
+enum class allocation_kind : unsigned char { pinned, managed, device };
+
+inline constexpr unsigned pinned_for_all_devices = 1;  ///< CU_MEMHOSTALLOC_PORTABLE
+
 /// Memory that is not freed in the order of a stream. The reclaimer thread of weir frees it when
-/// the work that uses it has finished, so destroying it does not block. Classes that allocate such
-/// memory derive from this class.
+/// the work that uses it has finished, so destroying it does not block. Classes that open or map
+/// existing memory derive from this class.
 class WEIR_EXPORT unordered_memory : public tracked_memory {
  public:
+  /// Allocates memory in the primary context of `gpu`. `flags` are the flags of cuMemHostAlloc for
+  /// pinned memory, and of cuMemAllocManaged for managed memory; 0 for device memory.
+  unordered_memory(allocation_kind kind, std::size_t count, std::size_t element_bytes,
+                   weir::device gpu, unsigned flags, call_site at);
   unordered_memory(unordered_memory&& other) noexcept;
   unordered_memory& operator=(unordered_memory&& other) noexcept;
   ~unordered_memory();
@@ -34,7 +46,7 @@ class WEIR_EXPORT unordered_memory : public tracked_memory {
  protected:
   unordered_memory() noexcept = default;
 
-  const memory_deleter* deleter_ = nullptr;  ///< set by the class that allocates the memory
+  const memory_deleter* deleter_ = nullptr;  ///< set by the constructor that gets the memory
   /// The context of the memory, or the object from which it was imported. Passed to deleter_.
   void* owner_ = nullptr;
 };

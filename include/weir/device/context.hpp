@@ -18,7 +18,7 @@ namespace weir {
 /// Few programs need contexts: streams, events and buffers are created on a device. weir makes the
 /// required context current for a driver call and restores the caller's context afterwards.
 ///
-/// In a host function: members that call the driver throw `not_permitted`.
+/// In a host function: members that call the driver fail with `not_permitted`.
 /// Thread safety: all members may be called from any thread.
 class WEIR_EXPORT context_ref {
  public:

@@ -91,14 +91,16 @@ class device_list;
 /// `invalid_device`. No member changes the caller's current context.
 ///
 /// In a capture: allowed, except for sync().
-/// In a host function: members that call the driver throw `not_permitted`.
+/// In a host function: members that call the driver throw `not_permitted`. count() returns 0
+/// instead, and all() an empty range.
 /// Thread safety: all members may be called from any thread.
 class WEIR_EXPORT device {
  public:
   /// Names the device with this number.
   constexpr explicit device(int ordinal = 0) noexcept : ordinal_{ordinal} {}
 
-  /// Returns the number of devices of the driver in use; 0 if there is none. Never fails.
+  /// Returns the number of devices of the driver in use; 0 if there is none, and in a host
+  /// function. Never fails.
   ///
   /// Driver: cuDeviceGetCount.
   [[nodiscard]] static int count() noexcept;

@@ -12,6 +12,7 @@
 #include <weir/event/event.hpp>
 #include <weir/stream/stream.hpp>
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,12 @@ namespace weir {
 struct sm_split;
 namespace detail {
 class green_state;
-}
+
+/// Releases a reference to a green context, for destructors.
+struct green_state_deleter {
+  WEIR_EXPORT void operator()(green_state* state) const noexcept;
+};
+}  // namespace detail
 
 /// Options for sm_resource::split(), which divides multiprocessors into parts. By default,
 /// multiprocessors that can run one cluster of blocks together are put into one part.
@@ -135,12 +141,13 @@ class WEIR_EXPORT green_context {
   /// Driver: cuDevResourceGenerateDesc, cuGreenCtxCreate.
   explicit green_context(std::span<const sm_resource> parts, call_site at = call_site::current());
 
-  green_context(green_context&& other) noexcept;
-  green_context& operator=(green_context&& other) noexcept;
+  green_context(green_context&&) noexcept = default;
+  green_context& operator=(green_context&&) noexcept = default;
   /// Releases the context. Errors go to set_unhandled_error_handler.
   ///
   /// In a capture: deferred until the capture, if started through weir, has ended.
-  ~green_context();
+  /// In a host function: deferred; another thread releases the context.
+  ~green_context() = default;
 
   /// Releases the context now. Does nothing if the object is closed already.
   ///
@@ -187,7 +194,7 @@ class WEIR_EXPORT green_context {
  private:
   [[nodiscard]] detail::green_state& open_state(const char* call, call_site at) const;
 
-  detail::green_state* state_ = nullptr;  ///< null if closed
+  std::unique_ptr<detail::green_state, detail::green_state_deleter> state_;  ///< null if closed
 };
 
 }  // namespace weir

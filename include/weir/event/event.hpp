@@ -202,27 +202,26 @@ class WEIR_EXPORT event : public event_ref {
   /// Returns the context of the event, without a driver call.
   [[nodiscard]] context_ref context(call_site at = call_site::current()) const;
   /// Returns event_options::blocking_sync as it was given.
-  [[nodiscard]] bool blocking_sync() const noexcept { return options_.blocking_sync; }
+  [[nodiscard]] bool blocking_sync() const noexcept { return properties_.options.blocking_sync; }
 
   /// Returns the reference to this event.
   [[nodiscard]] event_ref ref() const noexcept { return *this; }
 
  private:
   friend class timed_event;
-  enum class timing : bool { off, on };
-  event(CUevent_st* handle, CUctx_st* context, int device, event_options options,
-        bool created_with_timing) noexcept
-      : event_ref{handle},
-        context_{context},
-        device_{device},
-        options_{options},
-        created_with_timing_{created_with_timing} {}
-  static event make(CUctx_st* context, event_options options, timing timing, call_site at);
+  friend class ipc_event;
+  struct properties {
+    CUctx_st* context;
+    int device;
+    event_options options;
+    bool created_with_timing;  ///< created by weir, with timing; false if unknown (adopted)
+  };
+  event(CUevent_st* handle, const properties& known) noexcept
+      : event_ref{handle}, properties_{known} {}
+  /// Creates an event with the flags of cuEventCreate in `flags` and `options`.
+  static event make(CUctx_st* context, event_options options, unsigned flags, call_site at);
 
-  CUctx_st* context_;
-  int device_;
-  event_options options_;
-  bool created_with_timing_;  ///< created by weir, with timing; false if unknown (adopted)
+  properties properties_;
 };
 
 static_assert(!std::is_copy_constructible_v<event> && !std::is_constructible_v<event, event_ref> &&
@@ -286,7 +285,7 @@ class WEIR_EXPORT timed_event : public event {
   operator timed_event_ref() const noexcept { return ref(); }
   /// Returns the reference to this event.
   [[nodiscard]] timed_event_ref ref() const noexcept {
-    return timed_event_ref{get(), created_with_timing_};
+    return timed_event_ref{get(), properties_.created_with_timing};
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <weir/stream/stream.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,10 +63,10 @@ class WEIR_EXPORT timings {
  public:
   /// Creates an empty collection.
   timings();
-  timings(timings&& other) noexcept : store_{other.store_} { other.store_ = nullptr; }
-  timings& operator=(timings&& other) noexcept;
+  timings(timings&&) noexcept = default;
+  timings& operator=(timings&&) noexcept = default;
   /// Discards pending sections without waiting.
-  ~timings();
+  ~timings() = default;
 
   /// Returns all names in the order of their first timers, with the sections that have finished.
   /// Does not wait.
@@ -97,8 +98,9 @@ class WEIR_EXPORT timings {
 
  private:
   friend class timer;
-  [[nodiscard]] detail::timing_store& store(const char* call, call_site at) const;
-  detail::timing_store* store_;
+  [[nodiscard]] const std::shared_ptr<detail::timing_store>& store(const char* call,
+                                                                   call_site at) const;
+  std::shared_ptr<detail::timing_store> store_;
 };
 
 /// Measures the work that is queued in a stream during its lifetime. The stream must outlive the
@@ -129,7 +131,7 @@ class WEIR_EXPORT timer {
   void cancel() noexcept;
 
  private:
-  detail::timing_store* store_;  ///< null if the section has ended or was discarded
+  std::shared_ptr<detail::timing_store> store_;  ///< null if the section has ended
   stream_ref stream_;
   std::size_t name_;          ///< index of the name in the store
   unsigned long long order_;  ///< number of the section in the store, in the order of the begins

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <weir/core/call_site.hpp>
-#include <weir/core/deferred.hpp>
 #include <weir/core/handle.hpp>
 #include <weir/detail/closed.hpp>
 #include <weir/detail/export.hpp>
+#include <weir/detail/keep_alive.hpp>
 #include <weir/graph/nodes/graph_node.hpp>
 #include <weir/stream/stream.hpp>
 
@@ -27,33 +27,15 @@ class graph_exec;
 
 namespace detail {
 
-/// Transfers `object` to the graph. weir calls object.run(object) on the reclaimer thread when no
-/// graph, executable or launch refers to `object` any more. If the transfer fails,
-/// object.run(object) is called before this function throws.
-WEIR_EXPORT void keep_in_graph(CUgraph_st* graph, deferred_task& object, call_site at);
+/// Transfers the reference to the graph. When no graph, executable or launch refers to the owner
+/// any more, the reclaimer thread destroys it. If the transfer fails, the reference is dropped.
+WEIR_EXPORT void keep_in_graph(CUgraph_st* graph, keep_alive_ref owner, call_site at);
 
 /// Returns the context in which instantiate() instantiates the graph; null for the current context.
 [[nodiscard]] CUctx_st* instantiate_context_of(const graph& captured) noexcept;
 /// Closes `owner` and returns the handle, without destroying the graph. The caller takes over the
 /// ownership.
 CUgraph_st* detach_graph(graph& owner) noexcept;
-
-/// Moves or copies `owner` to the heap and transfers it to the graph.
-template <class Owner>
-void keep_owner(CUgraph_st* graph, Owner&& owner, call_site at) {
-  using owner_type = std::decay_t<Owner>;
-  static_assert(std::is_nothrow_destructible_v<owner_type>);
-  struct box final : deferred_task {
-    explicit box(Owner&& source)
-        : deferred_task{nullptr, &end}, value(std::forward<Owner>(source)) {}
-    static task_result end(deferred_task& self) noexcept {
-      delete static_cast<box*>(&self);
-      return task_result::done;
-    }
-    owner_type value;
-  };
-  keep_in_graph(graph, *new box{std::forward<Owner>(owner)}, at);
-}
 
 }  // namespace detail
 
@@ -167,7 +149,7 @@ class WEIR_EXPORT graph_ref {
   typename Parameters::node_type add(const Parameters& parameters,
                                      dependency_list dependencies = {},
                                      call_site at = call_site::current()) const {
-    CUgraphNode_st* const added = detail::node_access::add(parameters, handle_, dependencies, at);
+    CUgraphNode_st* const added = detail::node_access::add(parameters, {handle_, dependencies}, at);
     return typename Parameters::node_type{detail::known_kind{}, graph_node{added, handle_}};
   }
 
@@ -266,7 +248,9 @@ class WEIR_EXPORT graph_ref {
   /// Driver: cuUserObjectCreate, cuGraphRetainUserObject.
   template <class Owner>
   void keep(Owner&& owner, call_site at = call_site::current()) const {
-    detail::keep_owner(handle_, std::forward<Owner>(owner), at);
+    using box = detail::keep_alive_box<std::decay_t<Owner>>;
+    detail::keep_in_graph(handle_, detail::keep_alive_ref{*new box{std::forward<Owner>(owner)}},
+                          at);
   }
 
   /// Returns the driver's description of the graph in the DOT language. weir adds attributes to the

@@ -34,8 +34,8 @@ enum class update_reason : unsigned {
   attributes = 8,        ///< an attribute of the node changed that cannot change
 };
 
-/// The result of graph_exec::update(). Converts to true if the executable now does what the graph
-/// describes.
+/// The result of graph_exec::update() and update_or_reinstantiate(). Converts to true if the
+/// executable was updated, and to false if it was not or had to be replaced.
 struct graph_update {
   /// Why the update failed; update_reason::none if it succeeded.
   update_reason reason = update_reason::none;

@@ -97,8 +97,9 @@ class device_sender {
 /// It completes with set_error(std::exception_ptr) if co_await of the completion would throw: with
 /// the weir::error of the failed work, or the exception of a host function of the stream. It
 /// completes with set_stopped() if a stop is requested through the receiver's stop token; that ends
-/// the wait, never the work. The sender completes on a reactor thread, in start() if the work has
-/// finished by then, or inside the stop request. No memory is allocated.
+/// the wait, never the work. The sender completes on a reactor thread, inside the stop request, or
+/// in start(): if the work has finished by then, a stop was requested before, or starting the wait
+/// fails. No memory is allocated.
 ///
 ///   stdexec::sync_wait(weir::as_sender(s.completion())
 ///                      | stdexec::then([&] { return sum(x.data()); }));

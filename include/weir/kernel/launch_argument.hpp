@@ -72,9 +72,11 @@ class address_argument {
  public:
   static constexpr argument_shape shape{sizeof(void*), alignof(void*), Access};
 
-  explicit address_argument(const detail::region& memory) noexcept : region_{memory} {}
+  explicit constexpr address_argument(const detail::region& memory) noexcept : region_{memory} {}
+  /// Returns itself, so that in(), out() and inout() can return an argument for an address.
+  [[nodiscard]] const address_argument& argument(call_site) const noexcept { return *this; }
   [[nodiscard]] void* value() const noexcept { return const_cast<void**>(&region_.address); }
-  [[nodiscard]] const detail::region& region() const noexcept { return region_; }
+  [[nodiscard]] constexpr const detail::region& region() const noexcept { return region_; }
   [[nodiscard]] static keep_alive_ref keep() noexcept { return {}; }
 
  private:
@@ -146,29 +148,21 @@ class declared_range {
   std::remove_reference_t<Range>* range_;
 };
 
-/// What in(), out() and inout() return for an address and a number of elements.
+/// Returns the argument for `count` elements at `address`, which may be const or volatile.
 template <memory_access Access, class T>
-class declared_pointer {
- public:
-  constexpr declared_pointer(T* address, std::size_t count) noexcept
-      : address_{address}, count_{count} {}
-  [[nodiscard]] auto argument(call_site) const noexcept {
-    return address_argument<Access>{
-        detail::region{const_cast<std::remove_cv_t<T>*>(address_), count_ * sizeof(T), nullptr}};
-  }
-
- private:
-  T* address_;
-  std::size_t count_;
-};
+[[nodiscard]] constexpr address_argument<Access> argument_of_address(T* address,
+                                                                     std::size_t count) noexcept {
+  return address_argument<Access>{
+      {const_cast<std::remove_cv_t<T>*>(address), count * sizeof(T), nullptr}};
+}
 
 /// True for the types that in(), out() and inout() return.
 template <class T>
 inline constexpr bool is_declared = false;
 template <memory_access Access, class Range>
 inline constexpr bool is_declared<declared_range<Access, Range>> = true;
-template <memory_access Access, class T>
-inline constexpr bool is_declared<declared_pointer<Access, T>> = true;
+template <memory_access Access>
+inline constexpr bool is_declared<address_argument<Access>> = true;
 
 /// Converts an argument of launch() to a value_argument, an address_argument or an owned_argument.
 template <class Argument>
@@ -222,18 +216,18 @@ template <class Range>
 /// Passes `address`, at which there are `count` elements that the kernel only reads.
 template <class T>
 [[nodiscard]] constexpr auto in(const T* address, std::size_t count) noexcept {
-  return detail::declared_pointer<memory_access::read, const T>{address, count};
+  return detail::argument_of_address<memory_access::read>(address, count);
 }
 /// Passes `address`, at which there are `count` elements that the kernel writes without reading
 /// them.
 template <class T>
 [[nodiscard]] constexpr auto out(T* address, std::size_t count) noexcept {
-  return detail::declared_pointer<memory_access::write, T>{address, count};
+  return detail::argument_of_address<memory_access::write>(address, count);
 }
 /// Passes `address`, at which there are `count` elements that the kernel reads and writes.
 template <class T>
 [[nodiscard]] constexpr auto inout(T* address, std::size_t count) noexcept {
-  return detail::declared_pointer<memory_access::read_write, T>{address, count};
+  return detail::argument_of_address<memory_access::read_write>(address, count);
 }
 
 }  // namespace weir

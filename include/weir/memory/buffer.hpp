@@ -15,6 +15,7 @@ class memory_pool_ref;
 
 namespace detail {
 
+struct captured_memory;
 struct first_failure;
 
 /// Untyped stream-ordered memory: the part of buffer that does not depend on the element type.
@@ -38,7 +39,6 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
   stream_memory() noexcept = default;
   void allocate(const memory_pool_ref* pool, stream_ref stream, std::size_t count,
                 std::size_t element_bytes, call_site at);
-  void set_capture(unsigned long long id);
   void bind_to(stream_ref stream, call_site at);
   [[nodiscard]] CUstream_st* reachable_stream() const noexcept;
   first_failure free_on(CUstream_st* stream) noexcept;
@@ -53,8 +53,9 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
   CUstream_st* stream_ = closed_handle<CUstream_st>();
   /// Keeps the stream alive for the free; null if weir does not own the stream.
   stream_state* state_ = nullptr;
-  /// Id of the capture started through weir in which the memory was allocated; 0 if there is none.
-  unsigned long long capture_ = 0;
+  /// The capture in which the memory was allocated. Null if there is none, or if it was started
+  /// directly through the driver while no capture of weir was open. Owned by this object.
+  captured_memory* capture_ = nullptr;
 };
 
 }  // namespace detail

@@ -11,6 +11,7 @@
 #include <weir/device/device.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <type_traits>
 
 namespace weir {
@@ -20,6 +21,11 @@ class external_memory;
 namespace detail {
 
 struct external_import;
+
+/// Counts one owner of an import less, for destructors. The last owner ends the import.
+struct external_import_deleter {
+  WEIR_EXPORT void operator()(external_import* import) const noexcept;
+};
 
 /// Untyped mapped memory: the part of mapped_buffer that does not depend on the element type.
 class WEIR_EXPORT mapped_memory : public unordered_memory {
@@ -118,16 +124,16 @@ class WEIR_EXPORT external_memory {
                                                  external_memory_options options = {},
                                                  call_site at = call_site::current());
 
-  external_memory(external_memory&& other) noexcept;
+  external_memory(external_memory&&) noexcept = default;
   /// Ends the import that this object held, as the destructor does, and takes over the import of
   /// the other object.
-  external_memory& operator=(external_memory&& other) noexcept;
+  external_memory& operator=(external_memory&&) noexcept = default;
   /// Ends the import, unless a mapped_buffer still uses it. Never blocks. Errors go to
   /// set_unhandled_error_handler.
   ///
   /// In a capture: another thread ends the import later, if the capture was begun through weir.
   /// In a host function: another thread ends the import later.
-  ~external_memory();
+  ~external_memory() = default;
 
   /// Closes this object and reports errors. The import ends now or, if mapped_buffers use it, with
   /// the last of them. A second call does nothing.
@@ -149,7 +155,8 @@ class WEIR_EXPORT external_memory {
   friend class detail::mapped_memory;
   explicit external_memory(detail::external_import* import) noexcept : import_{import} {}
 
-  detail::external_import* import_;
+  /// Null if closed.
+  std::unique_ptr<detail::external_import, detail::external_import_deleter> import_;
 };
 
 static_assert(!std::is_copy_constructible_v<external_memory> &&

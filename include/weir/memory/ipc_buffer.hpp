@@ -27,7 +27,7 @@ namespace detail {
 /// Untyped interprocess memory: the part of ipc_buffer that does not depend on the element type.
 class WEIR_EXPORT ipc_memory : public unordered_memory {
  public:
-  ipc_memory(std::size_t count, std::size_t element_bytes, device gpu, call_site at);
+  using unordered_memory::unordered_memory;
   ipc_memory(const ipc_memory_handle& handle, device gpu, std::size_t element_bytes,
              call_site at);  // opens memory of another process
 
@@ -69,7 +69,7 @@ class ipc_buffer : public detail::typed_memory<T, detail::ipc_memory> {
   /// Throws: `out_of_memory`.
   /// Driver: cuMemAlloc.
   explicit ipc_buffer(std::size_t size, device gpu = device{}, call_site at = call_site::current())
-      : elements{size, sizeof(T), gpu, at} {}
+      : elements{detail::allocation_kind::device, size, sizeof(T), gpu, 0u, at} {}
 
   /// Opens the memory of an ipc_buffer of another process, all of it. size() follows from the size
   /// of that memory. If a process opens the memory twice, both buffers refer to the one memory, and

@@ -12,6 +12,7 @@
 #include <weir/memory/memory_pool.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <type_traits>
 
 namespace weir {
@@ -80,6 +81,11 @@ namespace detail {
 
 struct pool_import;
 
+/// Counts one owner of an import less, for destructors. The last owner ends the import.
+struct pool_import_deleter {
+  WEIR_EXPORT void operator()(pool_import* import) const noexcept;
+};
+
 /// Untyped memory of an imported pool: the part of ipc_pool_buffer that does not depend on the
 /// element type.
 class WEIR_EXPORT ipc_pool_memory : public unordered_memory {
@@ -113,16 +119,16 @@ class WEIR_EXPORT ipc_pool {
   [[nodiscard]] static ipc_pool import_fd(int descriptor, weir::device gpu = weir::device{},
                                           call_site at = call_site::current());
 
-  ipc_pool(ipc_pool&& other) noexcept;
+  ipc_pool(ipc_pool&&) noexcept = default;
   /// Ends the import that this object held, as the destructor does, and takes over the import of
   /// the other object.
-  ipc_pool& operator=(ipc_pool&& other) noexcept;
+  ipc_pool& operator=(ipc_pool&&) noexcept = default;
   /// Ends the import, unless memory opened from it is still open. Never blocks. Errors go to
   /// set_unhandled_error_handler.
   ///
   /// In a capture: another thread ends the import later, if the capture was begun through weir.
   /// In a host function: another thread ends the import later.
-  ~ipc_pool();
+  ~ipc_pool() = default;
 
   /// Closes this object and reports errors. The import ends now or, if memory opened from it is
   /// still open, with the last of that memory. A second call does nothing.
@@ -141,7 +147,7 @@ class WEIR_EXPORT ipc_pool {
   friend class detail::ipc_pool_memory;
   explicit ipc_pool(detail::pool_import* import) noexcept : import_{import} {}
 
-  detail::pool_import* import_;
+  std::unique_ptr<detail::pool_import, detail::pool_import_deleter> import_;  ///< null if closed
 };
 
 /// Memory that another process allocated from a pool and that this process has opened, the whole

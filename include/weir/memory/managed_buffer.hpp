@@ -4,8 +4,8 @@
 #pragma once
 
 #include <weir/core/call_site.hpp>
-#include <weir/detail/host_accessible_memory.hpp>
 #include <weir/detail/typed_memory.hpp>
+#include <weir/detail/unordered_memory.hpp>
 #include <weir/device/device.hpp>
 #include <weir/memory/managed_memory.hpp>
 
@@ -34,21 +34,22 @@ namespace weir {
 /// Thread safety: copies from the buffer may be queued from several threads; all other members need
 /// exclusive access.
 template <class T>
-class managed_buffer : public detail::host_array<T, detail::host_accessible_memory> {
-  using elements = detail::host_array<T, detail::host_accessible_memory>;
+class managed_buffer : public detail::host_array<T, detail::unordered_memory> {
+  using elements = detail::host_array<T, detail::unordered_memory>;
 
  public:
   /// Allocates in the primary context of `gpu`. `visibility` says which streams may use the memory
-  /// at first: all (attachment::global), or none until attach() is called (attachment::host). If
-  /// the constructor throws, nothing was allocated.
+  /// at first: all (attachment::global), or none until attach() is called (attachment::host). The
+  /// driver refuses attachment::stream here. The choice matters only on devices without
+  /// device_attribute::concurrent_managed_access. If the constructor throws, nothing was allocated.
   ///
   /// Throws: `out_of_memory`.
   /// Driver: cuMemAllocManaged.
   explicit managed_buffer(std::size_t size, device gpu = device{},
                           attachment visibility = attachment::global,
                           call_site at = call_site::current())
-      : elements{detail::host_accessible_kind::managed, size, sizeof(T), gpu,
-                 static_cast<unsigned>(visibility),     at} {}
+      : elements{detail::allocation_kind::managed,  size, sizeof(T), gpu,
+                 static_cast<unsigned>(visibility), at} {}
 
   /// Moves the buffer. Destroying or overwriting a buffer never blocks: weir's own thread frees the
   /// memory when the work of the recorded streams is done. A GPU's driver waits for the whole

@@ -192,9 +192,10 @@ requires detail::memory_range<std::remove_reference_t<R>>
   return detail::state_of_region(detail::region_of(range), at);
 }
 
-/// Sets which streams may use a whole managed allocation, in stream order: all streams, none but
-/// the host, or only `stream`. For attachment::stream, `stream` must not be a default stream.
-/// Matters only on devices without device_attribute::concurrent_managed_access.
+/// Sets which streams may use a whole managed allocation: all (attachment::global), none
+/// (attachment::host), or only `stream` (attachment::stream), which must not be a default stream
+/// then. Takes effect in the order of `stream`. Matters only on devices without
+/// device_attribute::concurrent_managed_access.
 ///
 /// In a capture: as prefetch().
 /// In a host function: throws `not_permitted`.

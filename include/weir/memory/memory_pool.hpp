@@ -48,7 +48,8 @@ struct pool_reuse {
 };
 
 /// Memory of a pool, in bytes. `reserved` is taken from the device, `used` is the part of it in
-/// allocations. The members with the suffix _high are the highest values so far.
+/// allocations. The members with the suffix _high are the highest values since the last
+/// reset_high_watermarks().
 struct pool_usage {
   unsigned long long reserved = 0;
   unsigned long long reserved_high = 0;

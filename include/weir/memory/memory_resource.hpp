@@ -7,6 +7,7 @@
 #include <weir/stream/stream.hpp>
 
 #include <cstddef>
+#include <string_view>
 
 namespace weir {
 namespace detail {
@@ -27,23 +28,19 @@ WEIR_EXPORT void deallocate_synchronously(memory_pool_ref pool, void* address) n
 WEIR_EXPORT void* allocate_or_bad_alloc(memory_pool_ref pool, std::size_t bytes,
                                         std::size_t alignment);
 
-/// Returns true if Property is a type with this name, without its namespace: "device_accessible"
-/// for cuda::mr::device_accessible. Compares names, so that weir needs no header of that library
-/// and accepts every version of it.
+/// Returns true if Property is a type in a namespace and has this unqualified name:
+/// "device_accessible" for cuda::mr::device_accessible. Compares names, so that weir needs no
+/// header of that library and accepts every version of it.
 template <class Property>
-consteval bool is_property(const char* name) {
-  const char* const function =
+consteval bool is_property(const char* property_name) {
+  std::string_view type =
       __PRETTY_FUNCTION__;  // "... [with Property = cuda::mr::device_accessible]"
-  std::size_t end = 0;
-  while (function[end] != '\0') ++end;
-  std::size_t length = 0;
-  while (name[length] != '\0') ++length;
-  if (end < length + 2) return false;
-  const std::size_t begin = end - 1 - length;
-  for (std::size_t i = 0; i < length; ++i) {
-    if (function[begin + i] != name[i]) return false;
-  }
-  return function[begin - 1] == ':' && function[end - 1] == ']';
+  const std::string_view suffix = property_name;
+  if (!type.ends_with(']')) return false;
+  type.remove_suffix(1);
+  if (!type.ends_with(suffix)) return false;
+  type.remove_suffix(suffix.size());
+  return type.ends_with(':');
 }
 
 }  // namespace detail
@@ -63,7 +60,7 @@ inline constexpr std::size_t pool_alignment = 256;
 /// set_unhandled_error_handler. If the pool reference comes from memory_pool_ref::retrying(),
 /// allocations are retried.
 ///
-/// In a host function: throws `not_permitted`.
+/// In a host function: allocation throws `not_permitted`, and deallocation reports it.
 /// Thread safety: all members may be called from any thread.
 template <pool_memory Memory>
 class basic_pool_resource {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <weir/core/call_site.hpp>
-#include <weir/detail/host_accessible_memory.hpp>
 #include <weir/detail/typed_memory.hpp>
+#include <weir/detail/unordered_memory.hpp>
 #include <weir/device/device.hpp>
 
 #include <cstddef>
@@ -29,8 +29,8 @@ namespace weir {
 /// exclusive access.
 /// Cost: allocating and freeing takes tens of microseconds; keep the buffer.
 template <class T>
-class pinned_buffer : public detail::host_array<T, detail::host_accessible_memory> {
-  using elements = detail::host_array<T, detail::host_accessible_memory>;
+class pinned_buffer : public detail::host_array<T, detail::unordered_memory> {
+  using elements = detail::host_array<T, detail::unordered_memory>;
 
  public:
   /// Allocates in the primary context of `gpu`; all devices may use the memory. If the constructor
@@ -39,8 +39,8 @@ class pinned_buffer : public detail::host_array<T, detail::host_accessible_memor
   /// Driver: cuMemHostAlloc (portable).
   explicit pinned_buffer(std::size_t size, device gpu = device{},
                          call_site at = call_site::current())
-      : elements{detail::host_accessible_kind::pinned, size, sizeof(T), gpu,
-                 detail::pinned_for_all_devices,       at} {}
+      : elements{detail::allocation_kind::pinned, size, sizeof(T), gpu,
+                 detail::pinned_for_all_devices,  at} {}
 
   /// Moves the buffer. Destroying or overwriting a buffer never blocks: weir's own thread frees the
   /// memory when the work of the recorded streams is done. A GPU's driver may wait for the whole

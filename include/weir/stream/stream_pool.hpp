@@ -11,8 +11,10 @@
 #include <weir/stream/stream_attributes.hpp>
 
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace weir {
 namespace detail {
@@ -40,7 +42,7 @@ struct stream_role {
 class WEIR_EXPORT stream_lease : public stream_ref {
  public:
   stream_lease(stream_lease&& other) noexcept
-      : stream_ref{other}, state_{other.state_}, slot_{other.slot_} {
+      : stream_ref{other}, state_{std::move(other.state_)}, slot_{other.slot_} {
     other.reset();
   }
   stream_lease& operator=(stream_lease&& other) noexcept;
@@ -60,14 +62,15 @@ class WEIR_EXPORT stream_lease : public stream_ref {
 
  private:
   friend class stream_pool;
-  stream_lease(detail::stream_pool_state& state, detail::stream_pool_slot& slot) noexcept;
+  stream_lease(std::shared_ptr<detail::stream_pool_state> state,
+               detail::stream_pool_slot& slot) noexcept;
   void reset() noexcept {
     exchange_handle(detail::closed_handle<CUstream_st>());
     state_ = nullptr;
     slot_ = nullptr;
   }
 
-  detail::stream_pool_state* state_;  ///< null if closed
+  std::shared_ptr<detail::stream_pool_state> state_;  ///< null if closed
   detail::stream_pool_slot* slot_;
 };
 
@@ -104,7 +107,7 @@ class WEIR_EXPORT stream_pool {
   /// Driver: cuStreamCreateWithPriority, cuStreamSetAttribute.
   stream_pool(weir::device gpu, std::initializer_list<stream_role> roles,
               call_site at = call_site::current());
-  stream_pool(stream_pool&& other) noexcept : state_{other.state_} { other.state_ = nullptr; }
+  stream_pool(stream_pool&&) noexcept = default;
   stream_pool& operator=(stream_pool&& other) noexcept;
   /// Destroys the streams that are not lent; the others are destroyed when they are returned.
   /// Queued work still runs.
@@ -169,7 +172,7 @@ class WEIR_EXPORT stream_pool {
                                                                     std::string_view role,
                                                                     call_site at) const;
 
-  detail::stream_pool_state* state_;  ///< null if closed
+  std::shared_ptr<detail::stream_pool_state> state_;  ///< null if closed
 };
 
 }  // namespace weir

@@ -85,9 +85,8 @@ class WEIR_EXPORT value_batch {
   struct step {
     alignas(8) unsigned char bytes[48];
   };
-  /// Adds a step. `operation` points to a CUstreamBatchMemOpParams. `owner` is the object of weir
-  /// that owns the word's memory; null if there is none.
-  value_batch& add(const void* operation, const detail::tracked_memory* owner);
+  /// Adds a step. `owner` is the object of weir that owns the word's memory; null if there is none.
+  value_batch& add(const step& operation, const detail::tracked_memory* owner);
 
   std::vector<step> steps_;
   /// For each step the object of weir that owns the word's memory; null if there is none.

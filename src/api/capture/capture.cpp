@@ -6,6 +6,7 @@
 
 #include "api/capture/capture_abandon.hpp"
 #include "api/capture/capture_begin.hpp"
+#include "api/capture/capture_checks.hpp"
 #include "api/capture/capture_end.hpp"
 #include "api/capture/capture_query.hpp"
 
@@ -54,9 +55,7 @@ graph end_capture(stream_ref stream, call_site at) {
 
 capture_status capture_status_of(stream_ref stream, call_site at) {
   CUstream_st* const handle = require_open(stream, "cuStreamIsCapturing", at);
-  abi::CUstreamCaptureStatus status = abi::CU_STREAM_CAPTURE_STATUS_NONE;
-  check(driver().cuStreamIsCapturing(handle, &status), "cuStreamIsCapturing", stream, at);
-  return static_cast<capture_status>(status);
+  return static_cast<capture_status>(detail::query_capture_status(handle, at));
 }
 
 capture_info capture_info_of(stream_ref stream, call_site at) {

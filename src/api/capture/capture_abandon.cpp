@@ -36,8 +36,8 @@ void join_all_before_end(CUstream stream) noexcept {
   }
 }
 
-// Removes the nodes that the capture added. A node that the driver refuses to remove stays in the
-// graph, and the failure is reported.
+// Removes the nodes that the capture added. If the driver refuses to remove a node, reports the
+// failure; this node and the remaining ones stay in the graph.
 void remove_recorded(CUgraph graph, const std::vector<CUgraphNode>& existing_nodes) noexcept {
   if (is_unusable(graph)) return;
   report_failure_of(subject::graph(graph), "cuGraphDestroyNode", [&] {
@@ -50,11 +50,12 @@ void remove_recorded(CUgraph graph, const std::vector<CUgraphNode>& existing_nod
 
 // Cleans up after a capture whose graph the driver has destroyed. Returns the graph if it was
 // borrowed, else null.
-CUgraph discard_destroyed(const active_capture& capture, const capture_record* record) noexcept {
+CUgraph discard_destroyed(const capture_record& record) noexcept {
+  const active_capture& capture = record.capture;
   // The handle of a new graph may already name a graph that another thread has just created.
   if (capture.has_existing_graph) mark_destroyed(capture.graph);
   if (!capture.borrows_graph()) return nullptr;
-  const CUgraph ownerless = record != nullptr ? record->ownerless_graph : nullptr;
+  const CUgraph ownerless = record.ownerless_graph;
   if (ownerless != nullptr && ownerless != capture.graph) destroy_owned_graph(ownerless);
   // capture.owner is not used if it was destroyed, or if the captured code has moved the graph to
   // another object.
@@ -69,29 +70,25 @@ driver_end_result end_in_driver(CUstream stream) noexcept {
   CUgraph graph = nullptr;
   const CUresult answer = driver().cuStreamEndCapture(stream, &graph);
   if (answer == CUDA_SUCCESS) return {answer, graph};
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  CUgraph remaining_graph = nullptr;
-  const bool is_open = driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
-                       status != CU_STREAM_CAPTURE_STATUS_NONE;
-  if (is_open && driver().cuStreamEndCapture(stream, &remaining_graph) == CUDA_SUCCESS)
-    return {answer, remaining_graph};
-  return {answer, nullptr};  // the driver destroyed the graph with the capture
+  if (is_in_capture(stream) && driver().cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS)
+    return {answer, graph};
+  return {answer, nullptr};  // see driver_end_result
 }
 
-CUgraph discard_recorded(const active_capture& capture, const capture_record* record,
-                         const driver_end_result& end) noexcept {
-  if (capture.borrows_graph() && end.graph != nullptr) {
-    note_captured_graph(capture.id, end.graph);  // its allocation and free nodes cannot be removed
-    if (record == nullptr) return nullptr;
-    remove_recorded(end.graph, record->existing_nodes);
-    destroy_ownerless(*record);
+CUgraph discard_recorded(const capture_record& record, const driver_end_result& end) noexcept {
+  if (record.capture.borrows_graph() && end.graph != nullptr) {
+    // The driver refuses to remove the nodes that allocate and free memory, so the graph owns that
+    // memory.
+    own_captured_memory(record.capture.id, end.graph);
+    remove_recorded(end.graph, record.existing_nodes);
+    destroy_ownerless(record);
     return nullptr;
   }
-  note_nothing_captured(capture.id);
+  note_never_existed(record.capture.id);
   if (end.graph != nullptr) destroy_owned_graph(end.graph);
   // After ILLEGAL_STATE, other code has ended the capture and has the graph.
   if (end.graph != nullptr || end.answer == CUDA_ERROR_ILLEGAL_STATE) return nullptr;
-  return discard_destroyed(capture, record);
+  return discard_destroyed(record);
 }
 
 void destroy_ownerless(const capture_record& record) noexcept {
@@ -116,13 +113,19 @@ bool transfer_to_capture(CUgraph graph) noexcept {
 
 void abandon_capture(stream_ref stream, unsigned long long capture) noexcept {
   if (os::in_forked_child()) return;
-  const auto record = capture_registry::instance().remove(capture);
+  capture_registry& registry = capture_registry::instance();
+  const capture_record* const ending = registry.begin_end(capture);
+  if (ending == nullptr) return;
   // If other code has ended the capture directly through the driver, an open capture in that stream
   // is a different one and must not be ended.
-  if (record == nullptr || has_ended(stream.get(), capture)) return;
-  if (record->capture.borrows_graph()) join_all_before_end(stream.get());
+  if (has_ended(stream.get(), capture)) {
+    static_cast<void>(registry.finish_end(capture));  // destroys the record
+    return;
+  }
+  if (ending->capture.borrows_graph()) join_all_before_end(stream.get());
   const driver_end_result end = end_in_driver(stream.get());
-  discard_recorded(record->capture, record.get(), end);
+  const auto record = registry.finish_end(capture);
+  discard_recorded(*record, end);
   switch (end.answer) {
     case CUDA_SUCCESS:
     // These results are expected when captured code has thrown, so they are not reported.

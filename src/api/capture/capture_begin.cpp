@@ -20,15 +20,11 @@
 namespace weir::detail {
 namespace {
 
-struct green_context_release {
-  void operator()(green_state* state) const noexcept { state->release_noexcept(); }
-};
-
 // If `context` is a green context that weir owns, lets the graph keep it alive. Clones and
 // executables of the graph then keep it alive, too.
 void keep_green_context(CUgraph graph, CUcontext context, call_site at) {
-  if (green_state* const green = acquire_green_state(context))
-    graph_ref{graph}.keep(std::unique_ptr<green_state, green_context_release>{green}, at);
+  if (green_state_ref green{acquire_green_state(context)})
+    graph_ref{graph}.keep(std::move(green), at);
 }
 
 CUstream require_capturable(stream_ref stream, capture_mode mode, const char* call, call_site at) {
@@ -47,7 +43,7 @@ driver_frontier require_valid_target(const capture_target& target, const char* c
   if (target.graph == nullptr)
     throw_error(errc::invalid_handle, call, "no graph",
                 "the graph is null; pass the graph to capture into", at);
-  static_cast<void>(require_not_capturing(graph_ref{target.graph}, call, at));
+  static_cast<void>(require_not_capturing(graph_ref{target.graph}, call, at));  // throws
   return {target.dependencies, target.graph, call, at};
 }
 
@@ -96,8 +92,8 @@ void set_identity(active_capture& capture, const capture_target* target, call_si
   keep_green_context(info.graph, capture.context, at);
 }
 
-// Ends a capture that has just begun and is not registered. Destroys a new graph. If the driver has
-// destroyed the target graph, closes its owner.
+// Ends a capture that has just begun and is not registered. Destroys a new graph. Keeps the target
+// graph; if the driver has destroyed it, closes its owner.
 void cancel_begin(CUstream stream, const capture_target* target) noexcept {
   const CUgraph graph = end_in_driver(stream).graph;
   if (target == nullptr && graph != nullptr)
@@ -130,13 +126,13 @@ active_capture begin_active_capture(stream_ref stream, capture_options options, 
   if (any_capture_active()) static_cast<void>(remove_ended_captures());
   driver_frontier dependencies;
   if (target != nullptr) dependencies = require_valid_target(*target, call, at);
-  auto record = std::make_unique<capture_record>(handle, at);
-  capture_registry::instance().reserve();
-  active_capture& capture = record->capture;
+  capture_registry::records single;
+  capture_record& record = *single.emplace_back(std::make_unique<capture_record>(handle, at));
+  active_capture& capture = record.capture;
   capture.options = options;
   capture.end = end;
   capture.instantiate_context = capture.context;
-  if (target != nullptr) set_target(*record, *target, at);
+  if (target != nullptr) set_target(record, *target, at);
   // No query is made whether the stream is already capturing. The driver refuses such a stream, and
   // its capture stays valid.
   const CUresult answer = begin_in_driver(handle, target, dependencies, options.mode);
@@ -148,7 +144,7 @@ active_capture begin_active_capture(stream_ref stream, capture_options options, 
     throw;
   }
   const active_capture snapshot = capture;
-  capture_registry::instance().add(std::move(record));
+  capture_registry::instance().add(std::move(single));
   return snapshot;
 }
 

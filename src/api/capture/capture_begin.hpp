@@ -26,7 +26,7 @@ struct capture_target {
 };
 
 // Begins a capture and adds its record to the capture_registry. If `target` is null, the capture
-// records into a new graph. If the function throws, the stream is not capturing because of it.
+// records into a new graph. If the function throws, it has begun no capture, or has ended it again.
 active_capture begin_active_capture(stream_ref stream, capture_options options, capture_end end,
                                     call_site at, const capture_target* target = nullptr);
 

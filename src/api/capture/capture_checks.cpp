@@ -34,14 +34,11 @@ void throw_if_stream_captured(CUstream stream, const char* call, call_site at) {
   if (info.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
     throw_error(errc::stream_capture_invalidated, call, stream_ref{stream}, at);
   }
-  const auto capture = capture_registry::instance().find_if(
-      [&](const capture_record& record) { return record.capture.id == info.id; });
   throw_error(
       errc::stream_capture_unsupported, call, to_string(stream_ref{stream}),
-      fmt::format(
-          "the stream takes part in {}, which stays valid; make the call before the "
-          "capture begins or after it ends",
-          capture ? to_text(*capture) : "a capture that was started directly through the driver"),
+      fmt::format("the stream takes part in {}, which stays valid; make the call before the "
+                  "capture begins or after it ends",
+                  to_text(find_capture(stream, info).capture)),
       at);
 }
 
@@ -96,7 +93,7 @@ void throw_if_part_captured(CUgraph graph, CUgraphNode node, const char* call, c
 
 void throw_if_memory_in_body(unsigned long long capture, CUstream stream, const char* call,
                              call_site at) {
-  if (capture == 0) return;  // an invalidated capture also has id 0
+  if (capture == 0) return;  // no capture, or an invalidated one
   const auto body = capture_registry::instance().find_if([&](const capture_record& record) {
     return record.capture.id == capture && record.capture.borrows_graph();
   });

@@ -12,10 +12,19 @@
 
 namespace weir::detail {
 
-// Returns true if a capture that was begun through weir is open. Costs one load if none is. Returns
-// false in a forked child, because open captures belong to the parent.
+// Returns true if a capture is open that was begun through weir or has a capture_participant. Costs
+// one load if none is. Returns false in a forked child, because open captures belong to the parent.
 [[nodiscard]] inline bool any_capture_active() noexcept {
   return active_capture_count.load(std::memory_order_relaxed) != 0 && !os::in_forked_child();
+}
+
+// Says whether the stream takes part in a capture, and whether that capture is valid. Affects no
+// capture. Driver: cuStreamIsCapturing.
+[[nodiscard]] inline CUstreamCaptureStatus query_capture_status(CUstream stream, call_site at) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream},
+        at);
+  return status;
 }
 
 // Each function named throw_if_*_captured is called before a driver call, and throws if that call

@@ -20,7 +20,7 @@ namespace {
 
 // Returns the capture that the caller's scope began if it can end without a query of the driver.
 // Otherwise returns nullopt. No query is needed if the capture owns its graph, weir has seen no
-// stream join it, and the caller may end it.
+// stream join it, capture_options::join_forks is not set, and the caller may end it.
 std::optional<active_capture> find_unforked(const end_request& request) {
   if (request.scope == 0 || request.ownership == graph_ownership::borrowed) return {};
   return capture_registry::instance().find_if([&](const capture_record& record) {
@@ -30,10 +30,10 @@ std::optional<active_capture> find_unforked(const end_request& request) {
   });
 }
 
-// Called if the state of the stream cannot be queried. Abandons the capture that begin_capture()
-// began in this stream and that the call would have ended.
+// Called if the state of the stream cannot be queried. Abandons the capture that begin_capture() or
+// begin_capture_to() began in this stream and that the call would have ended.
 void abandon_unknown(const end_request& request) noexcept {
-  if (request.scope != 0) return;
+  if (request.scope != 0) return;  // the scope abandons its capture itself
   const auto found = capture_registry::instance().find_if([&](const capture_record& record) {
     const active_capture& capture = record.capture;
     return capture.end == capture_end::by_call && capture.ownership == request.ownership &&
@@ -54,10 +54,10 @@ stream_capture_info query_at_end(const end_request& request) {
 ended_capture end_directly(const end_request& request, const stream_capture_info& info) {
   ended_capture ended;
   const CUstream stream = request.stream.get();
-  remove_ended_capture(stream, info);
+  remove_ended_capture(stream, info);  // an earlier capture of the stream
   check(driver().cuStreamEndCapture(stream, &ended.graph), end_capture_call, request.stream,
         request.at);
-  note_captured_graph(info.id, ended.graph);
+  own_captured_memory(info.id, ended.graph);
   return ended;
 }
 
@@ -71,8 +71,9 @@ std::vector<CUstream> join_or_find_unjoined(const capture_snapshot& snapshot,
 }
 
 // Joins or checks the streams, and checks the nodes of a conditional body. Returns the streams that
-// were not joined; if there are any, the end in the driver will fail. If the function throws, it
-// has abandoned the capture.
+// were not joined; if there are any, the end in the driver will fail. For a borrowed graph, which
+// the driver would then destroy, throws instead. If the function throws, it has abandoned the
+// capture.
 std::vector<CUstream> prepare_end(const end_request& request, const capture_snapshot& snapshot,
                                   const stream_capture_info& info) {
   if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return {};
@@ -88,28 +89,29 @@ std::vector<CUstream> prepare_end(const end_request& request, const capture_snap
   }
 }
 
-[[noreturn, gnu::cold]] void fail_to_end(const end_request& request, const active_capture& capture,
+[[noreturn, gnu::cold]] void fail_to_end(const end_request& request,
                                          std::unique_ptr<capture_record> record,
                                          const driver_end_result& end,
                                          const std::vector<CUstream>& unjoined) {
   const errc code = static_cast<errc>(end.answer);
-  const CUgraph destroyed = discard_recorded(capture, record.get(), end);
-  std::string reason = record != nullptr ? explain_end(code, *record, unjoined) : to_text(capture);
+  const CUgraph destroyed = discard_recorded(*record, end);
+  std::string reason = explain_end(code, *record, unjoined);
   if (destroyed != nullptr)
     reason += "; the driver destroyed the graph that was captured into, so create a new one";
   record.reset();  // destroying the record may run work that was deferred until the end
   throw_error(code, end_capture_call, to_string(request.stream), std::move(reason), request.at);
 }
 
-ended_capture end_and_unregister(const end_request& request, const active_capture& capture,
+ended_capture end_and_unregister(const end_request& request, unsigned long long capture,
                                  const std::vector<CUstream>& unjoined) {
-  capture_registry::instance().begin_end(capture.id);
+  capture_registry& registry = capture_registry::instance();
+  if (registry.begin_end(capture) == nullptr) fail_ended(request, capture);
   const driver_end_result end = end_in_driver(request.stream.get());
-  auto record = capture_registry::instance().remove(capture.id);
-  if (end.answer != CUDA_SUCCESS) fail_to_end(request, capture, std::move(record), end, unjoined);
-  note_captured_graph(capture.id, end.graph);
-  if (record != nullptr) destroy_ownerless(*record);
-  return {end.graph, capture.instantiate_context};
+  auto record = registry.finish_end(capture);
+  if (end.answer != CUDA_SUCCESS) fail_to_end(request, std::move(record), end, unjoined);
+  own_captured_memory(capture, end.graph);
+  destroy_ownerless(*record);
+  return {end.graph, record->capture.instantiate_context};
 }
 
 }  // namespace
@@ -117,7 +119,7 @@ ended_capture end_and_unregister(const end_request& request, const active_captur
 ended_capture end_active_capture(const end_request& request) {
   const CUstream stream = require_open(request.stream, end_capture_call, request.at);
   if (const auto unforked = find_unforked(request))
-    return end_and_unregister(request, *unforked, {});
+    return end_and_unregister(request, unforked->id, {});
   const stream_capture_info info = query_at_end(request);
   const capture_snapshot snapshot = find_capture(stream, info);
   if (info.has_ended(request.scope))
@@ -125,7 +127,7 @@ ended_capture end_active_capture(const end_request& request) {
   if (snapshot.capture.id == 0) return end_directly(request, info);
   require_endable(snapshot, request);
   const std::vector<CUstream> unjoined = prepare_end(request, snapshot, info);
-  return end_and_unregister(request, snapshot.capture, unjoined);
+  return end_and_unregister(request, snapshot.capture.id, unjoined);
 }
 
 }  // namespace weir::detail

@@ -28,9 +28,10 @@ struct ended_capture {
 
 // Ends the capture of a stream and returns its graph.
 //
-// Throws: the error of the end. A graph that the capture owns is then destroyed. The recorded nodes
-// are removed from a borrowed graph. The driver destroys a borrowed graph if the capture was
-// invalidated, or if a stream that joined directly through the driver was not joined back.
+// Throws if the caller may not end the capture, which stays valid (require_endable()). Throws the
+// error of the end. A graph that the capture owns is then destroyed. The recorded nodes are removed
+// from a borrowed graph. The driver destroys a borrowed graph if the capture was invalidated, or if
+// a stream that joined directly through the driver was not joined back.
 ended_capture end_active_capture(const end_request& request);
 
 }  // namespace weir::detail

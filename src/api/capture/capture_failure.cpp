@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace weir::detail {
@@ -52,28 +54,6 @@ std::string text_of_directly_ended(const active_capture& capture) {
   throw_error(code, end_capture_call, to_string(request.stream), std::move(reason), request.at);
 }
 
-// Returns why this call cannot end the capture, although it names the origin stream. Empty if it
-// can.
-std::string reason_against_end(const capture_snapshot& snapshot, const end_request& request) {
-  const active_capture& capture = snapshot.capture;
-  const bool is_scope = request.scope == capture.id;
-  if (capture.end == capture_end::by_scope && !is_scope) {
-    return fmt::format(
-        "{} stays valid and ends when the weir::{}() that began it returns; remove this end",
-        to_text(capture), capture.borrows_graph() ? "capture_to" : "capture");
-  }
-  if (snapshot.participant_count != 0 && !is_scope) {
-    return fmt::format(
-        "{} stays valid and still has a capture_participant; destroy the participant first",
-        to_text(capture));
-  }
-  if (capture.ownership == request.ownership) return {};
-  const char* const how = capture.borrows_graph()
-                              ? "end it with end_capture_to(), because it does not own its graph"
-                              : "end it with end_capture(), which returns its graph";
-  return fmt::format("{} stays valid; {}", to_text(capture), how);
-}
-
 }  // namespace
 
 void fail_to_begin(CUresult answer, stream_ref stream, const char* call, call_site at) {
@@ -86,33 +66,50 @@ void fail_to_begin(CUresult answer, stream_ref stream, const char* call, call_si
   const stream_capture_info now = query_capture(stream.get(), at);
   if (now.status == CU_STREAM_CAPTURE_STATUS_NONE)
     throw_error(static_cast<errc>(answer), call, stream, at);
-  const capture_snapshot snapshot = find_capture(stream.get(), now);
   throw_error(
       errc::illegal_state, call, to_string(stream),
       fmt::format("the stream already takes part in {}, which stays valid; end that capture first",
-                  snapshot.capture.id != 0
-                      ? to_text(snapshot.capture)
-                      : "a capture that was started directly through the driver"),
+                  to_text(find_capture(stream.get(), now).capture)),
       at);
 }
 
 void require_endable(const capture_snapshot& snapshot, const end_request& request) {
   const active_capture& capture = snapshot.capture;
-  if (capture.end == capture_end::external) {
-    fail_end(errc::illegal_state, request,
-             to_text(capture) + " stays valid; end it in the code that began it");
-  }
-  if (!snapshot.is_origin) {
-    fail_end(errc::stream_capture_unmatched, request,
-             fmt::format("the stream joined {}, which stays valid; end the capture in {}",
-                         to_text(capture), to_string(stream_ref{capture.origin})));
-  }
-  if (std::string reason = reason_against_end(snapshot, request); !reason.empty())
-    fail_end(errc::illegal_state, request, std::move(reason));
-  if (!capture.may_end_here()) {
-    fail_end(errc::stream_capture_wrong_thread, request,
-             to_text(capture) + " stays valid; end it in that thread, or capture in relaxed mode");
-  }
+  const bool is_external = capture.end == capture_end::external;
+  const bool ends_by_scope = capture.end == capture_end::by_scope && request.scope != capture.id;
+  // A scope ends its capture in spite of participants.
+  const bool has_participant = snapshot.participant_count != 0 && request.scope != capture.id;
+  const bool has_other_ownership = capture.ownership != request.ownership;
+  const bool borrows = capture.borrows_graph();
+  // The first obstacle that applies is reported. In `reason`, the first {} stands for the capture,
+  // and the second one for its origin stream.
+  const struct obstacle {
+    bool applies;
+    errc code;
+    const char* reason;
+  } obstacles[] = {
+      {is_external, errc::illegal_state, "{} stays valid; end it in the code that began it"},
+      {!snapshot.is_origin, errc::stream_capture_unmatched,
+       "the stream joined {}, which stays valid; end the capture in {}"},
+      {ends_by_scope && borrows, errc::illegal_state,
+       "{} stays valid and ends when the weir::capture_to() that began it returns; remove this "
+       "end"},
+      {ends_by_scope, errc::illegal_state,
+       "{} stays valid and ends when the weir::capture() that began it returns; remove this end"},
+      {has_participant, errc::illegal_state,
+       "{} stays valid and still has a capture_participant; destroy the participant first"},
+      {has_other_ownership && borrows, errc::illegal_state,
+       "{} stays valid; end it with end_capture_to(), because it does not own its graph"},
+      {has_other_ownership, errc::illegal_state,
+       "{} stays valid; end it with end_capture(), which returns its graph"},
+      {!capture.may_end_here(), errc::stream_capture_wrong_thread,
+       "{} stays valid; end it in that thread, or capture in relaxed mode"},
+  };
+  const auto* const found = std::ranges::find_if(obstacles, &obstacle::applies);
+  if (found == std::end(obstacles)) return;
+  fail_end(found->code, request,
+           fmt::format(fmt::runtime(found->reason), to_text(capture),
+                       to_string(stream_ref{capture.origin})));
 }
 
 void fail_ended(const end_request& request, unsigned long long ended) {

@@ -20,9 +20,9 @@ namespace weir::detail {
 // valid. `snapshot` must describe a registered capture.
 void require_endable(const capture_snapshot& snapshot, const end_request& request);
 
-// Throws the error for an end in a stream that is not capturing. `ended` is the id of the capture
-// that has already ended, or 0 if it is not known. Removes the record of that capture if there is
-// one.
+// Throws the error for an end in a stream that is not capturing, or whose capture another thread is
+// ending. `ended` is the id of that capture, or 0 if it is not known. Removes the record of a
+// capture that has ended directly through the driver.
 [[noreturn, gnu::cold]] void fail_ended(const end_request& request, unsigned long long ended);
 
 // Throws the error for an end of `capture` while the streams in `unjoined` are not joined to its
@@ -35,8 +35,8 @@ void require_endable(const capture_snapshot& snapshot, const end_request& reques
 // contain.
 void require_allowed_in_body(const active_capture& capture, const end_request& request);
 
-// Returns why the end of the capture failed with `code`. The caller has removed `record` from the
-// registry.
+// Returns why the end of the capture failed with `code`, or only names the capture if the code says
+// no more. The caller has removed `record` from the registry.
 [[nodiscard]] std::string explain_end(errc code, const capture_record& record,
                                       const std::vector<CUstream>& unjoined);
 

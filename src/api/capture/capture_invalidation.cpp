@@ -43,7 +43,7 @@ evidence evidence_of(errc code, std::string_view call) noexcept {
     case errc::stream_capture_unsupported: return evidence::unsafe;
     case errc::stream_capture_implicit: return evidence::implicit;
     // Drivers check the arguments first, so no capture is affected. Only cuStreamWaitEvent checks
-    // the event after it has checked captures.
+    // the event after it has checked captures, and then invalidates the stream's capture.
     case errc::invalid_value:
     case errc::invalid_handle:
       return call == "cuStreamWaitEvent" ? evidence::certain : evidence::none;
@@ -51,16 +51,16 @@ evidence evidence_of(errc code, std::string_view call) noexcept {
   }
 }
 
-bool is_invalidated(const driver_table& calls, CUstream stream) noexcept {
+bool is_invalidated(CUstream stream) noexcept {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return calls.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+  return driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
          status == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }
 
 // Returns the calling thread's capture mode. The driver has no query for the mode, so the function
 // exchanges it and restores it. Returns global if that fails.
-capture_mode thread_mode(const driver_table& calls) noexcept {
-  const relaxed_thread_mode relaxed{calls};
+capture_mode thread_mode() noexcept {
+  const relaxed_thread_mode relaxed{driver()};
   return relaxed.answer() == CUDA_SUCCESS ? static_cast<capture_mode>(relaxed.previous())
                                           : capture_mode::global;
 }
@@ -82,7 +82,7 @@ bool concerns_whole_context(std::string_view call) noexcept {
 
 bool may_block(CUstream stream) noexcept {
   const auto facts = find_stream_properties(stream);
-  return !facts || facts->blocking;
+  return !facts || facts->blocking;  // not known if weir does not own the stream
 }
 
 bool has_blocking_stream(const capture_record& record) noexcept {
@@ -94,23 +94,16 @@ bool has_blocking_stream(const capture_record& record) noexcept {
 // A failed call and the captures that it may have invalidated.
 class failed_call {
  public:
-  failed_call(const driver_table& calls, errc code, const char* call, subject object) noexcept
-      : evidence_{evidence_of(code, call)},
-        object_{object},
-        concerns_context_{concerns_whole_context(call)} {
-    if (evidence_ == evidence::none) return;
+  failed_call(evidence proof, const char* call, subject object) noexcept
+      : evidence_{proof}, object_{object}, concerns_context_{concerns_whole_context(call)} {
     if (object_.type == subject::kind::stream) {
       stream_ = static_cast<CUstream>(const_cast<void*>(object_.handle));
-      stream_is_invalidated_ = is_invalidated(calls, stream_);
+      stream_is_invalidated_ = is_invalidated(stream_);
     }
-    if (evidence_ == evidence::unsafe) mode_ = thread_mode(calls);
+    if (evidence_ == evidence::unsafe) mode_ = thread_mode();
     capture_registry::instance().for_each(
         [&](const capture_record& record) { subject_is_known_ |= contains_subject(record); });
   }
-
-  [[nodiscard]] bool is_unrelated() const noexcept { return evidence_ == evidence::none; }
-  // Returns true if an earlier call had invalidated the capture.
-  [[nodiscard]] bool is_consequence() const noexcept { return evidence_ == evidence::consequence; }
 
   // Returns true if the result of the call fits the capture of `record` and no earlier cause is
   // known.
@@ -161,21 +154,25 @@ class failed_call {
 }  // namespace
 
 void attribute_failure(errc code, const char* call, subject object, call_site at) noexcept {
-  const driver_table* const calls = try_driver();
   // Inside a host function, weir throws before it calls the driver, so no capture was invalidated.
-  if (calls == nullptr || inside_host_function) return;
-  const failed_call failed{*calls, code, call, object};
-  if (failed.is_unrelated()) return;
+  if (try_driver() == nullptr || inside_host_function) return;
+  const evidence proof = evidence_of(code, call);
+  if (proof == evidence::none) return;
+  const failed_call failed{proof, call, object};
   const auto is_candidate = [&](const capture_record& record) {
     return failed.may_have_invalidated(record);
   };
   const auto is_invalidated_now = [&](const capture_record& record) {
-    return is_invalidated(*calls, record.capture.origin);
+    return is_invalidated(record.capture.origin);
   };
   const auto note = [&](capture_record& record, bool broken) {
-    if (broken && failed.is_consequence()) record.invalidated_directly = true;
-    if (broken && failed.may_have_invalidated(record) && !failed.is_consequence())
+    if (!broken) return;
+    if (proof == evidence::consequence) {
+      record.invalidated_directly = true;
+    } else if (failed.may_have_invalidated(
+                   record)) {  // no other thread has noted its call meanwhile
       record.invalidation = {call, code, at, system_thread_id()};
+    }
   };
   try {
     capture_registry::instance().query_each(is_candidate, is_invalidated_now, note);

@@ -22,7 +22,8 @@ struct capture_invalidation {
 [[nodiscard]] std::string to_text(const capture_invalidation& invalidation);
 
 // Called after `call` on `object` failed with `code`. Finds the captures that the call has
-// invalidated and stores the call in their records.
+// invalidated and stores the call in their records. If the code says that an earlier call has
+// invalidated them, sets `invalidated_directly` in records that name no call.
 void attribute_failure(errc code, const char* call, subject object, call_site at) noexcept;
 
 }  // namespace weir::detail

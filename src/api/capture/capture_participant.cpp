@@ -21,14 +21,15 @@ capture_participant::capture_participant(stream_ref stream, call_site at)
   id_ = info.id;
   graph_ = graph_ref{info.graph};
   if (capture_registry::instance().add_participant(id_)) return;
-  auto record = std::make_unique<detail::capture_record>(stream.get(), at);
-  capture_registry::instance().reserve();
-  detail::active_capture& capture = record->capture;
+  // Other code started the capture, and no other participant has added a record.
+  capture_registry::records single;
+  single.push_back(std::make_unique<detail::capture_record>(stream.get(), at));
+  detail::active_capture& capture = single.front()->capture;
   capture.id = id_;
   capture.graph = info.graph;
-  capture.options.mode = capture_mode::global;  // the driver does not report the mode
+  capture.options.mode = capture_mode::global;  // the strictest: the driver does not report it
   capture.end = detail::capture_end::external;
-  capture_registry::instance().add_participant(record);
+  capture_registry::instance().add_participant(single);
 }
 
 capture_participant::~capture_participant() {

@@ -42,9 +42,20 @@ CUresult try_query_capture_id(CUstream stream, stream_capture_info& info) noexce
 
 bool has_ended(CUstream stream, unsigned long long capture) noexcept {
   stream_capture_info info;
-  if (try_query_capture_id(stream, info) != CUDA_SUCCESS) return false;
-  return info.status == CU_STREAM_CAPTURE_STATUS_NONE ||
-         (info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && info.id != capture);
+  return try_query_capture_id(stream, info) == CUDA_SUCCESS && info.has_ended(capture);
+}
+
+unsigned long long capture_id_of(CUstream stream) noexcept {
+  stream_capture_info info;
+  const bool is_active = try_query_capture_id(stream, info) == CUDA_SUCCESS &&
+                         info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return is_active ? info.id : 0;
+}
+
+bool is_in_capture(CUstream stream) noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 }  // namespace weir::detail

@@ -48,5 +48,11 @@ struct stream_capture_info {
 // Returns true if the stream no longer takes part in the capture with the id `capture`. Returns
 // false also if the query fails.
 [[nodiscard]] bool has_ended(CUstream stream, unsigned long long capture) noexcept;
+// Returns the id of the valid capture that the stream takes part in; 0 if there is none or the
+// query fails.
+[[nodiscard]] unsigned long long capture_id_of(CUstream stream) noexcept;
+// Returns true if the stream is in a capture, valid or invalidated. Returns false also if the query
+// fails.
+[[nodiscard]] bool is_in_capture(CUstream stream) noexcept;
 
 }  // namespace weir::detail

@@ -11,14 +11,7 @@
 namespace weir::detail {
 namespace {
 
-const char* name_of(capture_mode mode) noexcept {
-  switch (mode) {
-    case capture_mode::global: return "global";
-    case capture_mode::own_thread: return "own_thread";
-    case capture_mode::relaxed: return "relaxed";
-  }
-  return "an unknown";
-}
+constexpr const char* mode_names[] = {"global", "own_thread", "relaxed"};  // by capture_mode
 
 }  // namespace
 
@@ -27,13 +20,15 @@ bool active_capture::may_end_here() const noexcept {
 }
 
 std::string to_text(const active_capture& capture) {
+  // weir has no record of this capture.
+  if (capture.thread == 0) return "a capture that was started directly through the driver";
   if (capture.end == capture_end::external) {
     return fmt::format("a capture that was started directly through the driver and joined at {}:{}",
                        capture.begun_at.file_name(), capture.begun_at.line());
   }
   return fmt::format("the capture begun at {}:{} in {} mode by thread {}",
                      capture.begun_at.file_name(), capture.begun_at.line(),
-                     name_of(capture.options.mode), capture.system_thread_id);
+                     mode_names[static_cast<int>(capture.options.mode)], capture.system_thread_id);
 }
 
 bool joined_stream::matches(CUstream other) const noexcept {

@@ -50,7 +50,8 @@ struct active_capture {
   [[nodiscard]] bool may_end_here() const noexcept;
 };
 
-// Returns a text such as "the capture begun at main.cpp:12 in own_thread mode by thread 4711".
+// Returns a text such as "the capture begun at main.cpp:12 in own_thread mode by thread 4711". A
+// default-constructed object stands for a capture of which weir has no record.
 [[nodiscard]] std::string to_text(const active_capture& capture);
 
 // A stream that takes part in a capture.
@@ -67,7 +68,7 @@ struct joined_stream {
 // The data of one open capture, owned by the capture_registry. Guarded by the lock of the registry
 // once it is added.
 struct capture_record {
-  // Describes a capture that the calling thread begins in `stream`.
+  // Describes a capture that the calling thread begins, or a participant joins, in `stream`.
   capture_record(CUstream stream, call_site at);
   capture_record(const capture_record&) = delete;
   capture_record& operator=(const capture_record&) = delete;
@@ -109,12 +110,11 @@ struct capture_record {
   // Number of threads that query the origin stream at this moment. The record is not removed while
   // the number is above 0.
   int active_queries = 0;
-  // True while a thread ends the capture; set by begin_end(). Only that thread then removes the
-  // record, even if another thread sees in the driver that the capture has ended.
-  bool is_ending = false;
   // True if a query has shown that other code ended the capture directly through the driver. Set by
   // remove_ended_captures().
   bool has_ended = false;
+  // True while a thread ends the capture in the driver, see capture_registry::begin_end().
+  bool is_ending = false;
 
  private:
   stream_state* origin_state_;  // reference to the origin stream; null if weir does not own it

@@ -6,6 +6,7 @@
 #include "api/stream/host_failures.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <new>
 
 namespace weir::detail {
@@ -24,48 +25,26 @@ capture_registry& capture_registry::instance() noexcept {
   return *singleton;
 }
 
-void capture_registry::reserve() {
-  const std::lock_guard lock{lock_};
-  // Other threads that have called reserve() may add their records first. The code assumes that
-  // there are fewer than `spare` such threads.
-  constexpr std::size_t spare = 64;
-  if (records_.capacity() < records_.size() + spare)
-    records_.reserve(2 * records_.size() + 2 * spare);
-}
-
-void capture_registry::add(std::unique_ptr<capture_record> record) noexcept {
-  const std::lock_guard lock{lock_};
-  records_.push_back(std::move(record));
-}
-
 auto capture_registry::find(unsigned long long id) noexcept -> records::iterator {
   return std::ranges::find_if(records_,
                               [&](const auto& record) { return record->capture.id == id; });
 }
 
-template <class Condition>
-std::unique_ptr<capture_record> capture_registry::remove_if(std::unique_lock<std::mutex>& lock,
-                                                            const Condition& condition) noexcept {
-  for (;; queries_done_.wait(lock)) {
-    const auto found = std::ranges::find_if(
-        records_, [&](const auto& record) { return condition(std::as_const(*record)); });
-    if (found == records_.end()) return nullptr;
-    if ((*found)->active_queries != 0) continue;
-    std::unique_ptr<capture_record> removed = std::move(*found);
-    records_.erase(found);
-    return removed;
-  }
+const capture_record* capture_registry::begin_end(unsigned long long id) noexcept {
+  std::unique_lock lock{lock_};
+  const auto found = find(id);
+  if (found == records_.end() || (*found)->is_ending) return nullptr;
+  (*found)->is_ending = true;
+  queries_done_.wait(lock, [&] { return (*found)->active_queries == 0; });
+  return found->get();
 }
 
-std::unique_ptr<capture_record> capture_registry::remove(unsigned long long id) noexcept {
-  std::unique_lock lock{lock_};
-  return remove_if(lock, [&](const capture_record& record) { return record.capture.id == id; });
-}
-
-std::unique_ptr<capture_record> capture_registry::remove_ended() noexcept {
-  std::unique_lock lock{lock_};
-  return remove_if(
-      lock, [](const capture_record& record) { return record.has_ended && !record.is_ending; });
+std::unique_ptr<capture_record> capture_registry::finish_end(unsigned long long id) noexcept {
+  const std::lock_guard lock{lock_};
+  const auto found = find(id);
+  std::unique_ptr<capture_record> ended = std::move(*found);
+  records_.erase(found);
+  return ended;
 }
 
 bool capture_registry::add_participant(unsigned long long id) noexcept {
@@ -76,42 +55,30 @@ bool capture_registry::add_participant(unsigned long long id) noexcept {
   return true;
 }
 
-void capture_registry::add_participant(std::unique_ptr<capture_record>& record) noexcept {
+void capture_registry::add_participant(records& single) noexcept {
   const std::lock_guard lock{lock_};
-  auto found = find(record->capture.id);
-  if (found == records_.end()) found = records_.insert(found, std::move(record));
-  ++(*found)->participant_count;
+  const unsigned long long id = single.front()->capture.id;
+  if (find(id) == records_.end()) records_.splice(records_.end(), single);
+  ++(*find(id))->participant_count;
 }
 
 void capture_registry::remove_participant(unsigned long long id) noexcept {
-  std::unique_ptr<capture_record> removed;  // destroyed after the lock is released
-  std::unique_lock lock{lock_};
-  if (const auto found = find(id); found != records_.end()) --(*found)->participant_count;
-  removed = remove_if(lock, [&](const capture_record& record) {
+  for_each([=](capture_record& record) {
+    if (record.capture.id == id) --record.participant_count;
+  });
+  remove_if([=](const capture_record& record) {
     return record.capture.id == id && record.capture.end == capture_end::external &&
            record.participant_count == 0;
-  });
-}
-
-// The wait is necessary because an H200's driver crashes if one thread queries a capture that
-// another thread is ending.
-void capture_registry::begin_end(unsigned long long id) noexcept {
-  std::unique_lock lock{lock_};
-  if (const auto found = find(id); found != records_.end()) (*found)->is_ending = true;
-  queries_done_.wait(lock, [&] {
-    const auto found = find(id);
-    return found == records_.end() || (*found)->active_queries == 0;
   });
 }
 
 void remove_ended_capture(CUstream stream, const stream_capture_info& now) noexcept {
   if (now.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
     return;  // an invalidated capture has no id
-  const auto ended = capture_registry::instance().find_if([&](const capture_record& record) {
-    return record.capture.end == capture_end::by_call && !record.is_ending &&
-           record.has_origin(stream) && record.capture.id != now.id;
+  capture_registry::instance().remove_if([&](const capture_record& record) {
+    return record.capture.end == capture_end::by_call && record.has_origin(stream) &&
+           record.capture.id != now.id;
   });
-  if (ended) static_cast<void>(capture_registry::instance().remove(ended->id));
 }
 
 capture_snapshot find_capture(CUstream stream, const stream_capture_info& info) {
@@ -147,7 +114,7 @@ bool remove_ended_captures() noexcept {
   } catch (const std::bad_alloc&) {
     return false;  // the next call removes them
   }
-  while (registry.remove_ended() != nullptr) any_ended = true;
+  while (registry.remove_if(std::mem_fn(&capture_record::has_ended)) != nullptr) any_ended = true;
   return any_ended;
 }
 

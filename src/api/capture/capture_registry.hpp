@@ -5,8 +5,9 @@
 #include "api/capture/capture_query.hpp"
 #include "api/capture/capture_record.hpp"
 
+#include <algorithm>
 #include <condition_variable>
-#include <cstddef>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,31 +23,42 @@ class capture_registry {
   // The registry is never destroyed, because captures may end during static destruction.
   [[nodiscard]] static capture_registry& instance() noexcept;
 
-  // Makes room for another record. Called before each add(), which is noexcept. Throws
-  // std::bad_alloc.
-  void reserve();
-  // Adds a record. The caller has called reserve().
-  void add(std::unique_ptr<capture_record> record) noexcept;
-  // Removes and returns the record of the capture with this id. First waits for running queries of
-  // the capture. Returns null if there is no such record.
-  [[nodiscard]] std::unique_ptr<capture_record> remove(unsigned long long id) noexcept;
+  // A list, because a record that is in a list of its own can be added without memory.
+  using records = std::list<std::unique_ptr<capture_record>>;
+
+  // Adds the record in `single`.
+  void add(records single) noexcept {
+    const std::lock_guard lock{lock_};
+    records_.splice(records_.end(), single);
+  }
+  // Called before the capture with this id is ended in the driver. Waits for the running queries of
+  // the capture and prevents new ones, because an H200's driver crashes if one thread queries a
+  // capture that another thread is ending.
+  //
+  // Returns the record. find_if() and for_each() visit it until finish_end(), so that other threads
+  // do not invalidate the capture meanwhile. Returns null if there is no record, or if another
+  // thread is ending the capture.
+  [[nodiscard]] const capture_record* begin_end(unsigned long long id) noexcept;
+  // Removes and returns the record for which the caller has called begin_end().
+  [[nodiscard]] std::unique_ptr<capture_record> finish_end(unsigned long long id) noexcept;
+  // Removes and returns the first record for which `condition` returns true, once no thread queries
+  // it. Returns null if there is none. Ignores captures that a thread is ending. The caller
+  // destroys the record without the lock, because that may destroy a stream in the driver.
+  template <class Condition>
+  std::unique_ptr<capture_record> remove_if(const Condition& condition) noexcept;
+  // Like remove_if(), for the capture with this id.
+  std::unique_ptr<capture_record> remove(unsigned long long id) noexcept {
+    return remove_if([=](const capture_record& record) { return record.capture.id == id; });
+  }
   // Counts one more participant in the capture with this id. Returns false if the capture has no
   // record.
   [[nodiscard]] bool add_participant(unsigned long long id) noexcept;
-  // Adds `record` with one participant. If another thread has meanwhile added a record with this
-  // id, counts a participant there and leaves `record` with the caller. The caller has called
-  // reserve().
-  void add_participant(std::unique_ptr<capture_record>& record) noexcept;
+  // Adds the record in `single` with one participant. If another thread has meanwhile added a
+  // record with this id, counts a participant there and leaves `single` with the caller.
+  void add_participant(records& single) noexcept;
   // Counts one participant less. Removes the record of an external capture (capture_end::external)
   // when its last participant leaves.
   void remove_participant(unsigned long long id) noexcept;
-  // Marks the capture with this id as being ended by the caller. Waits for running queries of the
-  // capture, and prevents new ones.
-  void begin_end(unsigned long long id) noexcept;
-
-  // Removes and returns one record whose `has_ended` is true and that no thread is ending. Returns
-  // null if there is no such record.
-  [[nodiscard]] std::unique_ptr<capture_record> remove_ended() noexcept;
 
   // Handles each record for which can_be_queried() and filter(record) return true, except captures
   // that a thread is ending. Calls query(record) without the lock, then update(record, answer) with
@@ -73,16 +85,8 @@ class capture_registry {
   }
 
  private:
-  using records = std::vector<std::unique_ptr<capture_record>>;
-
   // The caller holds lock_.
   [[nodiscard]] records::iterator find(unsigned long long id) noexcept;
-  // Removes and returns one record for which `condition` returns true, once no thread queries it.
-  // Returns null if there is none. The caller holds `lock` now, and releases it before destroying
-  // the record, because the record may destroy a stream in the driver.
-  template <class Condition>
-  [[nodiscard]] std::unique_ptr<capture_record> remove_if(std::unique_lock<std::mutex>& lock,
-                                                          const Condition& condition) noexcept;
   // Returns the records that query_each() handles. Counts a running query in each of them.
   template <class Filter>
   [[nodiscard]] std::vector<capture_record*> begin_queries(const Filter& filter);
@@ -91,6 +95,21 @@ class capture_registry {
   std::condition_variable queries_done_;  // signalled when the last query of a record has finished
   records records_;
 };
+
+template <class Condition>
+std::unique_ptr<capture_record> capture_registry::remove_if(const Condition& condition) noexcept {
+  std::unique_lock lock{lock_};
+  for (;; queries_done_.wait(lock)) {
+    const auto found = std::ranges::find_if(records_, [&](const auto& record) {
+      return !record->is_ending && condition(std::as_const(*record));
+    });
+    if (found == records_.end()) return nullptr;
+    if ((*found)->active_queries != 0) continue;
+    std::unique_ptr<capture_record> removed = std::move(*found);
+    records_.erase(found);
+    return removed;
+  }
+}
 
 template <class Filter>
 std::vector<capture_record*> capture_registry::begin_queries(const Filter& filter) {
@@ -115,9 +134,9 @@ void capture_registry::query_each(const Filter& filter, const Query& query, cons
   }
 }
 
-// Removes the record of a capture that begin_capture() began in `stream` and that other code has
-// ended directly through the driver. `now` is the current state of the stream, which is not or no
-// longer in that capture.
+// Removes the record of a capture that begin_capture() or begin_capture_to() began in `stream`, if
+// other code has ended it directly through the driver. `now` is the current state of the stream. If
+// the stream is in an invalidated capture, whose id is not known, does nothing.
 void remove_ended_capture(CUstream stream, const stream_capture_info& now) noexcept;
 
 // A copy of the record of the capture that a stream takes part in. If that capture is invalidated,
@@ -131,11 +150,12 @@ struct capture_snapshot {
 };
 [[nodiscard]] capture_snapshot find_capture(CUstream stream, const stream_capture_info& info);
 
-// Removes the records of captures that other code has ended directly through the driver, or whose
-// stream it has destroyed. Returns true if any record was removed.
+// Removes the records of captures that other code has ended directly through the driver. Keeps a
+// record if the query of its stream fails. Returns true if any record was removed.
 //
-// Queries each origin stream that can_be_queried(). Deferred frees wait while a capture has a
-// record, so the reclaimer thread calls this function.
+// Queries each origin stream that can_be_queried(), except those of captures that end by scope,
+// which remove their records themselves. Deferred frees wait while a capture has a record, so the
+// reclaimer thread calls this function.
 bool remove_ended_captures() noexcept;
 
 // track_join(), track_event_record(), untrack_event() and is_captured_event() are called only while

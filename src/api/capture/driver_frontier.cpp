@@ -34,7 +34,7 @@ driver_frontier::driver_frontier(frontier_list nodes, CUgraph graph, const char*
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto [node, data] = nodes[i];
     require_node_of(node, graph, call, at);
-    if (node.graph().get() == nullptr) {
+    if (node.graph().get() == nullptr) {  // require_node_of() accepts such a node
       if (all.empty()) all = nodes_of(graph, at);
       require_one_of(all, node, graph, call, at);
     }

@@ -19,8 +19,8 @@ namespace weir::detail {
 // Switches the calling thread to relaxed capture mode and restores its previous mode at the end.
 //
 // In other modes a driver refuses some calls during a capture and invalidates the capture. Relaxed
-// mode permits them. Used for calls that do not affect captured work: creating pools, getting and
-// setting pool attributes, querying a stream that is not capturing.
+// mode permits them. Used for calls that do not affect captured work, such as creating pools,
+// instantiating graphs, loading modules, and querying a stream that is not capturing.
 class relaxed_capture_mode {
  public:
   // Does not switch the mode.
@@ -59,17 +59,14 @@ class relaxed_mode_if_capturing {
 // Throws if the stream takes part in any capture. Costs less than throw_if_stream_captured() if it
 // does not. Driver: cuStreamIsCapturing.
 inline void throw_if_capturing(CUstream stream, const char* call, call_site at) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream},
-        at);
-  if (status != CU_STREAM_CAPTURE_STATUS_NONE) [[unlikely]] {
+  if (query_capture_status(stream, at) != CU_STREAM_CAPTURE_STATUS_NONE) [[unlikely]] {
     throw_if_stream_captured(stream, call, at);
   }
 }
 
-// Guards a query of a stream or an event. Throws if the stream or event takes part in a capture,
-// which the query would invalidate. Otherwise switches to relaxed mode, so that the query
-// invalidates no other capture. Costs one load while no capture is open.
+// Guards a query of a stream or an event. While a capture begun through weir is open, throws if the
+// stream or event takes part in a capture, which the query would invalidate. Otherwise switches to
+// relaxed mode, so that the query invalidates no other capture. Costs one load if none is open.
 class relaxed_capture_guard {
  public:
   relaxed_capture_guard(stream_ref stream, const char* call, call_site at) {

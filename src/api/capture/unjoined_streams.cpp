@@ -43,6 +43,7 @@ std::vector<CUstream> find_unjoined(const std::vector<joined_stream>& joined,
   add_ancestors(reached, graph_ref{origin.graph}.edges(at));
   for (const joined_stream& each : joined) {
     stream_capture_info info;
+    // A stream that has left this capture is not checked.
     if (try_query_capture(each.stream, info) != CUDA_SUCCESS || info.id != origin.id) continue;
     if (std::any_of(info.nodes, info.nodes + info.count,
                     [&](CUgraphNode n) { return !reached.contains(n); })) {

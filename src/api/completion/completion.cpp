@@ -36,6 +36,7 @@ weir::completion completion_of(stream_ref s, completion_queue* queue, call_site 
   if (queue != nullptr && !queue->failed()) [[likely]] {
     outcome = queue->add_point(handle, generation, ticket);
   }
+  // The queue may be detached, and may serve another stream, after queue_of() has returned it.
   while (outcome.code == completion_queue::stale) {
     queue = &detail::queue_of(handle, generation, call, at);
     outcome = queue->add_point(handle, generation, ticket);

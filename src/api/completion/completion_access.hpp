@@ -12,8 +12,8 @@ namespace weir::detail {
 
 // Returns the completion queue of a stream; creates the queue if there is none. After a stream is
 // destroyed, its queue is reused for another stream. The queue's generation counts these reuses.
-// Sets `generation` to the generation that belongs to this stream, or to any_generation if the
-// caller need not check it.
+// Sets `generation` to the generation that belongs to this stream, or to any_generation if weir
+// owns the stream and the caller need not check it.
 //
 // Throws: std::bad_alloc; driver errors.
 [[nodiscard]] completion_queue& queue_of(CUstream stream, std::uint64_t& generation,
@@ -24,8 +24,8 @@ namespace weir::detail {
 // stream_ref::completion().
 completion_queue& prepare_completion(stream_ref stream, const char* call, call_site at);
 
-// Detaches the queues of a stream that weir has destroyed. The driver may give the handle to
-// another stream, which must not find these queues.
+// Detaches the queues of a stream that weir has destroyed or given to other code. The driver may
+// give the handle to another stream, which must not find these queues.
 void forget_queue(CUstream stream) noexcept;
 
 }  // namespace weir::detail

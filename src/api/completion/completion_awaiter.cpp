@@ -63,9 +63,11 @@ completion_awaiter::completion_awaiter(const completion& awaited, query_policy q
 bool completion_awaiter::await_ready() noexcept {
   if (queue_ == nullptr) {
     outcome = errc::success;
+  } else if (query_policy_ == query_policy::skip_if_polled &&
+             queue_->is_polled_by_reactor(ticket)) {
+    outcome = known_outcome(*queue_, ticket);
   } else {
-    outcome = query_policy_ == query_policy::skip_if_polled ? query_unless_polled(*queue_, ticket)
-                                                            : query_outcome(*queue_, ticket);
+    outcome = query_outcome(*queue_, ticket);
   }
   return outcome != errc::not_ready;
 }

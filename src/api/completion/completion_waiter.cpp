@@ -6,7 +6,6 @@
 #include "api/core/call_restrictions.hpp"
 #include "os/forked_child.hpp"
 #include "reactor/completion_queue.hpp"
-#include "reactor/completion_ring.hpp"
 #include "reactor/reactor.hpp"
 
 namespace weir::detail {
@@ -25,13 +24,6 @@ errc known_outcome(const completion_queue& queue, unsigned long long ticket) noe
 errc query_outcome(completion_queue& queue, unsigned long long ticket) noexcept {
   const errc known_status = known_outcome(queue, ticket);
   if (known_status != errc::not_ready || inside_host_function) return known_status;
-  return queue.query(ticket);
-}
-
-errc query_unless_polled(completion_queue& queue, unsigned long long ticket) noexcept {
-  const errc known_status = known_outcome(queue, ticket);
-  if (known_status != errc::not_ready || inside_host_function || queue.is_polled_by_reactor(ticket))
-    return known_status;
   return queue.query(ticket);
 }
 
@@ -61,9 +53,7 @@ void post_completion(completion_queue* queue, completion_waiter& waiter) {
     return;
   }
   ensure_reactor_thread(queue);
-  waiter_list ready_waiters;
-  ready_waiters.append(waiter);
-  reactor_of(queue).deliver(ready_waiters, caller_kind::other);
+  reactor_of(queue).deliver(waiter);
 }
 
 }  // namespace weir::detail

@@ -7,7 +7,6 @@
 #include "api/completion/completion_access.hpp"
 #include "api/core/check.hpp"
 #include "os/clock.hpp"
-#include "reactor/completion_ring.hpp"
 #include "reactor/reactor.hpp"
 
 namespace weir::detail {
@@ -29,6 +28,7 @@ bool composite_wait::try_complete(std::span<wait_item> items) noexcept {
     if (item.outcome == errc::not_ready) continue;
     if (completed++ == 0) first_ = static_cast<std::size_t>(&item - items.data());
   }
+  // finish() cancels no callback before start().
   if (completed >= (count_ == wait_count::all ? items.size() : 1)) {
     static_cast<void>(finish(wait_result::done, first_));
   } else if (stop_requested_) {
@@ -55,6 +55,7 @@ bool composite_wait::start(std::span<wait_item> items, std::coroutine_handle<> a
   }
   const bool has_timeout = timeout_ != forever;
   remaining_.store(count_ == wait_count::all ? items.size() : 1);
+  // The 1 stands for this function, so that no callback resumes the coroutine before its end.
   pending_callbacks_.store(1 + items.size() + (has_timeout ? 1 : 0));
   if (has_timeout) {
     timer_.on_expired = &on_timeout;
@@ -127,9 +128,7 @@ void composite_wait::post_resume() noexcept {
     if (item.queue != nullptr && (carrier == nullptr || item.loop != nullptr)) carrier = &item;
   }
   carrier->on_complete = &resume;
-  waiter_list ready_waiters;
-  ready_waiters.append(*carrier);
-  reactor_->deliver(ready_waiters, caller_kind::other);
+  reactor_->deliver(*carrier);
 }
 
 void composite_wait::resume(completion_waiter& self, errc) noexcept {

@@ -52,7 +52,8 @@ bool is_complete(const watched_event& entry) noexcept {
 }
 
 // Returns the key of the completion queue for a borrowed event. The driver cannot be queried for
-// the device of an event. Therefore the reactor of the calling thread's current device polls it.
+// the device of an event. Therefore the reactor of the calling thread's current device polls it, or
+// that of device 0 if no context is current.
 queue_key key_of_foreign_event(call_site at) {
   queue_key key;
   key.context = current_context_handle(at);
@@ -69,6 +70,7 @@ completion watch(CUevent event, const queue_key& key) {
   }
   const auto [entry, is_new] = shared_table.events.try_emplace(event);
   watched_event& watched = entry->second;
+  // A pending entry serves this completion, too.
   if (is_new || is_complete(watched)) {
     try {
       watched.queue = &acquire_queue(key);
@@ -90,7 +92,8 @@ bool leave_event_to_completion(CUevent event) noexcept {
   const std::lock_guard hold{shared_table.lock};
   const auto entry = shared_table.events.find(event);
   if (entry == shared_table.events.end()) return false;
-  const bool adopted = !is_complete(entry->second) && entry->second.queue->adopt_event();
+  const watched_event& watched = entry->second;
+  const bool adopted = !is_complete(watched) && watched.queue->adopt_event(watched.ticket);
   shared_table.events.erase(entry);
   watched_event_count.store(shared_table.events.size(), std::memory_order_relaxed);
   return adopted;
@@ -98,10 +101,7 @@ bool leave_event_to_completion(CUevent event) noexcept {
 
 void throw_if_awaited_in_capture(event_ref event, CUstream stream, call_site at) {
   if (watched_event_count.load(std::memory_order_relaxed) == 0) return;
-  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-  check(driver().cuStreamIsCapturing(stream, &capture), "cuStreamIsCapturing", stream_ref{stream},
-        at);
-  if (capture == CU_STREAM_CAPTURE_STATUS_NONE) return;
+  if (query_capture_status(stream, at) == CU_STREAM_CAPTURE_STATUS_NONE) return;
   watch_table& shared_table = all_watches();
   const std::lock_guard hold{shared_table.lock};
   const auto entry = shared_table.events.find(event.get());
@@ -123,6 +123,7 @@ weir::completion completion_of(event_ref event, const MakeKey& make_key, call_si
     detail::timeline_point end;
     detail::work_context context;
     const abi::CUresult answer = services->end_of_event(event.get(), end, context);
+    // An event that is shared with another process is not supported, and is polled below.
     if (answer != abi::CUDA_ERROR_NOT_SUPPORTED) {
       detail::check(answer, "cuEventQuery", event, at);
       if (services->reached(end)) return {};
@@ -144,8 +145,8 @@ weir::completion event_ref::completion(call_site at) const {
 weir::completion event::completion(call_site at) const {
   const auto make_key = [this] {
     detail::queue_key key;
-    key.context = context_;
-    key.device = device_;
+    key.context = properties_.context;
+    key.device = properties_.device;
     return key;
   };
   return completion_of(ref(), make_key, at);

@@ -21,11 +21,18 @@ void prepare_enqueue(stream_ref stream, call_site at) {
   prepare_completion(stream, call, at).owner().start_thread();
 }
 
-// Returns the completion of enqueued work. If that throws, first waits for the stream, because the
-// work may use the value that f returned, and the caller then destroys the value.
+// Returns the completion of enqueued work, and starts the thread that will complete it. That thread
+// may be another one than that of prepare_enqueue(), because f may have changed the current
+// context, which determines the queue of a default stream.
+//
+// If that throws, first waits for the stream, because the work may use the value that f returned,
+// and the caller then destroys the value.
 completion completion_of_enqueued(stream_ref stream, call_site at) {
   try {
-    return stream.completion(at);
+    const completion end = stream.completion(at);
+    if (completion_queue* const queue = completion_access::queue(end))
+      queue->owner().start_thread();
+    return end;
   } catch (...) {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult answer = driver().cuStreamIsCapturing(stream.get(), &capture);
@@ -45,13 +52,10 @@ void destroy_when_done(future_state& state) noexcept {
     finished.destroy(finished);
   };
   state.policy = resume_policy::user_code_thread;
-  try {
-    if (queue != nullptr && query_outcome(*queue, ticket) == errc::not_ready &&
-        add_waiter(*queue, ticket, state))
-      return;
-  } catch (const std::exception&) {
-    // Cannot happen, because prepare_enqueue() has started the thread.
-  }
+  // add_waiter() does not throw here, because completion_of_enqueued() has started the thread.
+  if (queue != nullptr && query_outcome(*queue, ticket) == errc::not_ready &&
+      add_waiter(*queue, ticket, state))
+    return;
   state.destroy(state);
 }
 

@@ -116,6 +116,7 @@ completion_queue& queue_of(CUstream stream, std::uint64_t& generation, const cha
     queue_count.store(shared_table.queues.size(), std::memory_order_relaxed);
   }
   generation = found->generation();
+  // Only an owned stream calls forget_queue() when it is destroyed, so only its queue is cached.
   if (find_stream_properties(stream)) {
     recent_queues.insert(stream, found);
     remember_queue(stream, *found);

@@ -23,7 +23,7 @@ void run_loop_scope::run() noexcept { loop_->run(); }
 
 void run_loop_scope::finish() noexcept { loop_->finish(); }
 
-bool polls_a_reactor() noexcept { return this_thread_reactors().any(); }
+bool polls_a_reactor() noexcept { return this_thread_reactors().devices() != 0; }
 
 void throw_used_task() {
   throw_error(errc::closed, "co_await weir::task", "",

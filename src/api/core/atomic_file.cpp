@@ -32,22 +32,22 @@ class open_file {
   explicit open_file(int descriptor) : descriptor_{::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)} {}
   open_file(const open_file&) = delete;
   open_file& operator=(const open_file&) = delete;
-  ~open_file() { static_cast<void>(close()); }
+  ~open_file() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
 
   [[nodiscard]] int get() const noexcept { return descriptor_; }
-  [[nodiscard]] int write(std::string_view text) const noexcept {
+  // Returns 0, or the errno of the first failure. If the constructor has failed, call it directly
+  // afterwards, because it then returns the errno of the constructor.
+  [[nodiscard]] int write_and_close(std::string_view text) noexcept {
+    if (descriptor_ < 0) return errno;
     while (!text.empty()) {
       const ssize_t put = ::write(descriptor_, text.data(), text.size());
       if (put < 0 && errno != EINTR) return errno;
       if (put > 0) text.remove_prefix(static_cast<std::size_t>(put));
     }
-    return 0;
-  }
-  // Closes the file. Returns 0 or errno: the operating system may report a write error only when
-  // the file is closed.
-  [[nodiscard]] int close() noexcept {
-    const int descriptor = std::exchange(descriptor_, -1);
-    return descriptor < 0 || ::close(descriptor) == 0 ? 0 : errno;
+    // The operating system may report a write error only when the file is closed.
+    return ::close(std::exchange(descriptor_, -1)) == 0 ? 0 : errno;
   }
 
  private:
@@ -68,8 +68,8 @@ std::optional<int> named_descriptor(std::string_view path) {
   return {};
 }
 
-// Returns the path with symbolic links resolved, except the path of a descriptor. The file need not
-// exist. If the links form a cycle, returns one of them.
+// Returns the file that the path names if it is a symbolic link, or a link to a link. The file need
+// not exist. The path of a descriptor is not resolved. If the links form a cycle, returns one.
 std::string follow_links(std::string path) {
   constexpr int max_links = 40;  // the limit of the kernel
   for (int links = 0; links < max_links && !named_descriptor(path); ++links) {
@@ -83,53 +83,36 @@ std::string follow_links(std::string path) {
   return path;
 }
 
-int write_and_close(open_file& file, std::string_view text) {
-  if (file.get() < 0) return errno;
-  const int answer = file.write(text);
-  const int end = file.close();
-  return answer != 0 ? answer : end;
-}
-
-int write_in_place(const std::string& path, std::string_view text) {
-  open_file file{path.c_str(), O_WRONLY};
-  return write_and_close(file, text);
-}
-
-int write_to_descriptor(int descriptor, std::string_view text) {
-  open_file file{descriptor};
-  return write_and_close(file, text);
-}
-
-}  // namespace
-
-int write_file_atomically(const std::string& path, std::string_view text) {
+// Returns 0 or errno.
+int write_atomically(const std::string& path, std::string_view text) {
   const std::string target = follow_links(path);
   if (const auto descriptor = named_descriptor(target))
-    return write_to_descriptor(*descriptor, text);
+    return open_file{*descriptor}.write_and_close(text);
   struct ::stat status = {};
   const bool exists = ::stat(target.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) return errno;
   if (exists && S_ISDIR(status.st_mode)) return EISDIR;
-  if (exists && !S_ISREG(status.st_mode)) return write_in_place(target, text);
+  if (exists && !S_ISREG(status.st_mode))  // a device or a pipe
+    return open_file{target.c_str(), O_WRONLY}.write_and_close(text);
+  // A rename would replace even a file that the process may not write.
   if (exists && ::access(target.c_str(), W_OK) != 0) return errno;
 
   static std::atomic<unsigned> files{0};
   const std::string name = fmt::format("{}.{}.{}", target, ::getpid(), files.fetch_add(1));
   open_file file{name.c_str(), O_WRONLY | O_CREAT | O_EXCL, all_may_write};
   if (file.get() < 0) return errno;
-  int answer = file.write(text);
-  if (answer == 0 && exists && ::fchmod(file.get(), status.st_mode & permissions) != 0)
-    answer = errno;
-  const int end = file.close();
-  if (answer == 0) answer = end;
+  const bool permitted = !exists || ::fchmod(file.get(), status.st_mode & permissions) == 0;
+  int answer = permitted ? file.write_and_close(text) : errno;
   if (answer == 0 && std::rename(name.c_str(), target.c_str()) != 0) answer = errno;
   if (answer != 0) ::unlink(name.c_str());
   return answer;
 }
 
+}  // namespace
+
 void write_text_file(const std::string& path, std::string_view text, const char* call,
                      subject object, call_site at) {
-  const int answer = write_file_atomically(path, text);
+  const int answer = write_atomically(path, text);
   if (answer == 0) return;
   throw_error(errc::operating_system, call, to_text(object),
               fmt::format("cannot write '{}': {}", path, std::generic_category().message(answer)),

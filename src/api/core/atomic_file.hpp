@@ -13,12 +13,10 @@ namespace weir::detail {
 
 // Writes the text to a temporary file in the same folder and renames it when it is complete.
 // Follows symbolic links. Writes directly to a path that exists and is not a regular file, such as
-// a pipe, and to one that names an open descriptor, such as /dev/stdout. Returns 0 or errno. On
-// failure an old regular file is unchanged.
-[[nodiscard]] int write_file_atomically(const std::string& path, std::string_view text);
-
-// Calls write_file_atomically(). If that fails, throws errc::operating_system with the path and the
-// reason. `call` and `object` appear in the text of the error.
+// a pipe, and to one that names an open descriptor, such as /dev/stdout.
+//
+// If that fails, throws errc::operating_system with the path and the reason. An old regular file is
+// then unchanged. `call` and `object` appear in the text of the error.
 void write_text_file(const std::string& path, std::string_view text, const char* call,
                      subject object, call_site at);
 

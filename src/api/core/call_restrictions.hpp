@@ -40,8 +40,8 @@ class host_function_guard {
 };
 
 // True while the reclaimer thread is in a driver call that waits for a device, and after exit has
-// stopped waiting for that call. During that call a GPU's driver holds a lock that other driver
-// calls need. Destructors must not block, so they defer their driver calls.
+// stopped waiting for deferred tasks. During such a call a GPU's driver holds a lock that other
+// driver calls need. Destructors must not block, so they defer their driver calls.
 inline constinit std::atomic<bool> driver_is_blocked{false};
 
 // Returns true if a destructor may make its driver call now on this thread. Used for calls that do

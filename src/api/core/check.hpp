@@ -39,26 +39,22 @@ struct subject {
       : type{kind::pool}, ordinal{p.device().ordinal()}, handle{p.get()} {}
   constexpr explicit subject(CUcontext context) noexcept : type{kind::context}, handle{context} {}
   [[nodiscard]] static constexpr subject graph(CUgraph graph) noexcept {
-    return make(kind::graph, graph);
+    return {kind::graph, graph};
   }
   [[nodiscard]] static constexpr subject graph_exec(CUgraphExec exec) noexcept {
-    return make(kind::graph_exec, exec);
+    return {kind::graph_exec, exec};
   }
   [[nodiscard]] static constexpr subject memory(const void* address) noexcept {
-    return make(kind::memory, address);
+    return {kind::memory, address};
   }
 
   kind type = kind::none;
-  int ordinal = 0;
-  const void* handle = nullptr;
+  int ordinal = 0;               // of the device, or of the pool's device
+  const void* handle = nullptr;  // null for a device
 
  private:
-  static constexpr subject make(kind type, const void* handle) noexcept {
-    subject s;
-    s.type = type;
-    s.handle = handle;
-    return s;
-  }
+  constexpr subject(kind object_type, const void* object_handle) noexcept
+      : type{object_type}, handle{object_handle} {}
 };
 
 [[nodiscard]] std::string to_text(subject object);
@@ -98,16 +94,6 @@ struct error_part {
 [[noreturn, gnu::cold]] void throw_for_part(CUresult answer, const char* call, subject object,
                                             const error_part& failed_part, call_site at);
 
-// Like check(), but names the part of the object that has failed. name_part() returns an error_part
-// and is called only on failure.
-template <class Name>
-void check_part(CUresult answer, const char* call, subject object, call_site at,
-                const Name& name_part) {
-  if (answer != CUDA_SUCCESS) [[unlikely]] {
-    throw_for_part(answer, call, object, name_part(), at);
-  }
-}
-
 inline void report_if_failed(CUresult answer, const char* call, subject object) noexcept {
   if (answer != CUDA_SUCCESS) [[unlikely]] {
     report_unhandled(static_cast<errc>(answer), call, object);
@@ -132,24 +118,25 @@ inline void require_outside_host_function(const char* call, subject object, call
   }
 }
 
-// Returns the handle of the stream for a driver call. Throws if the stream is closed or this thread
-// runs a host function.
-inline CUstream require_open(stream_ref s, const char* call, call_site at) {
-  require_outside_host_function(call, s, at);
-  if (s.get() == closed_handle<CUstream_st>()) [[unlikely]] {
-    throw_closed(call, s, at);
+// Throws if the object is closed or this thread runs a host function.
+inline void require_open(subject object, const char* call, call_site at) {
+  require_outside_host_function(call, object, at);
+  if (object.handle == closed_handle<void>()) [[unlikely]] {
+    throw_closed(call, object, at);
   }
+}
+// These also return the handle, for a driver call.
+inline CUstream require_open(stream_ref s, const char* call, call_site at) {
+  require_open(subject{s}, call, at);
   return s.get();
 }
-
-// Returns the handle of the event for a driver call. Throws if the event is closed or this thread
-// runs a host function.
 inline CUevent require_open(event_ref e, const char* call, call_site at) {
-  require_outside_host_function(call, e, at);
-  if (e.get() == closed_handle<CUevent_st>()) [[unlikely]] {
-    throw_closed(call, e, at);
-  }
+  require_open(subject{e}, call, at);
   return e.get();
+}
+inline CUmemoryPool require_open(memory_pool_ref pool, const char* call, call_site at) {
+  require_open(subject{pool}, call, at);
+  return pool.get();
 }
 
 // Like require_open(), for functions that return an error code. Returns errc::success if the handle
@@ -169,6 +156,9 @@ template <class Handle>
 
 [[nodiscard]] inline CUdeviceptr device_address(const void* pointer) noexcept {
   return static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(pointer));
+}
+[[nodiscard]] inline void* to_pointer(CUdeviceptr address) noexcept {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
 }  // namespace weir::detail

@@ -25,8 +25,8 @@ class duplicated_descriptor {
     if (duplicate_ >= 0 && is_same_file()) ::close(duplicate_);
   }
 
-  // Returns the duplicate. If duplication has failed, returns the original, so that the driver call
-  // reports an invalid descriptor.
+  // Returns the duplicate. If duplication has failed, returns the original: the driver call reports
+  // it if it is invalid, and otherwise may take it (release_to_driver()).
   [[nodiscard]] int get() const noexcept { return duplicate_ >= 0 ? duplicate_ : original_; }
 
   // Called after the driver has accepted the descriptor from get(). Returns true if that was the

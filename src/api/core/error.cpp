@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -58,26 +57,32 @@ const std::error_category& driver_category() noexcept {
 
 namespace detail {
 
-// The content of an error, shared by its copies. Never changed after compose().
+// The content of an error, shared by its copies, and never changed.
 struct error_details {
-  std::atomic<int> holders{1};
-  const char* call = "";
-  std::string object;
-  std::string hint;
-  call_site where;
-  std::string text;
-  std::vector<error> attached;
-
-  // Composes "cuStreamQuery on stream 0x1 (device 0): CUDA_ERROR_...: ... (600) at main.cpp:12;
-  // hint [then ...]".
-  void compose(int code) {
-    text = call;
+  // Composes `text`: "cuStreamQuery on stream 0x1 (device 0): CUDA_ERROR_...: ... (600) at
+  // main.cpp:12; hint [then ...]".
+  error_details(int code, const char* failed_call, std::string object_text, std::string hint_text,
+                call_site at, std::vector<error> later_errors)
+      : call{failed_call},
+        object{std::move(object_text)},
+        hint{std::move(hint_text)},
+        where{at},
+        attached{std::move(later_errors)},
+        text{call} {
     if (!object.empty()) text += fmt::format(" on {}", object);
     text += fmt::format(": {} ({})", driver_category().message(code), code);
     if (where.line() != 0) text += fmt::format(" at {}:{}", where.file_name(), where.line());
     if (!hint.empty()) text += fmt::format("; {}", hint);
     for (const error& later : attached) text += fmt::format(" [then {}]", later.what());
   }
+
+  std::atomic<int> holders{1};
+  const char* call;
+  std::string object;
+  std::string hint;
+  call_site where;
+  std::vector<error> attached;
+  std::string text;
 };
 
 void release_details(error_details* details) noexcept {
@@ -87,15 +92,9 @@ void release_details(error_details* details) noexcept {
 }  // namespace detail
 
 error::error(errc code, const char* call, std::string object, std::string hint, call_site at)
-    : std::system_error{make_error_code(code)} {
-  auto details = std::make_unique<detail::error_details>();
-  details->call = call;
-  details->object = std::move(object);
-  details->hint = std::move(hint);
-  details->where = at;
-  details->compose(this->code().value());
-  details_ = details.release();
-}
+    : std::system_error{make_error_code(code)},
+      details_{new detail::error_details{
+          this->code().value(), call, std::move(object), std::move(hint), at, {}}} {}
 
 error::error(const error& other) noexcept : std::system_error{other}, details_{other.details_} {
   details_->holders.fetch_add(1, std::memory_order_relaxed);
@@ -124,14 +123,9 @@ void error::attach(const error& later) {
   if (later.details_ == details_) return;  // an error is not attached to itself
   std::vector<error> all{details_->attached};
   all.push_back(later);
-  auto details = std::make_unique<detail::error_details>();
-  details->call = details_->call;
-  details->object = details_->object;
-  details->hint = details_->hint;
-  details->where = details_->where;
-  details->attached = std::move(all);
-  details->compose(code().value());
-  detail::release_details(std::exchange(details_, details.release()));
+  auto* const details =
+      new detail::error_details{code().value(), call(), object(), hint(), where(), std::move(all)};
+  detail::release_details(std::exchange(details_, details));
 }
 
 }  // namespace weir

@@ -12,9 +12,9 @@ namespace weir::detail {
 // the code.
 [[nodiscard]] const char* hint_for(errc code, const char* call) noexcept;
 
-// Returns "cuGraphAddNode is of CUDA 12.3 and later; ..." for a call that failed with
+// Returns "cuGraphAddNode needs a driver for CUDA 12.3 or later; ..." for a call that failed with
 // CALL_REQUIRES_NEWER_DRIVER. A call may have several versions, such as cuMemAdvise_v2. The hint
-// names the CUDA version of the first one that this driver lacks.
+// names the CUDA version of the first one that this driver lacks, if weir knows the call.
 [[nodiscard]] std::string newer_driver_hint(const char* call);
 
 }  // namespace weir::detail

@@ -23,20 +23,18 @@ std::string to_string(stream_ref stream) {
                        name.empty() ? name : fmt::format(" \"{}\"", name));
   }
   const auto properties = detail::find_stream_properties(handle);
-  const std::string name = detail::quoted_name(detail::object_kind::stream, handle);
+  const std::string name = detail::quoted_name(stream);
   if (!properties) return fmt::format("stream {}{}", name, fmt::ptr(handle));
   return fmt::format("stream {}{} (device {})", name, fmt::ptr(handle), properties->device);
 }
 
 std::string to_string(event_ref event) {
   if (event.get() == detail::closed_handle<CUevent_st>()) return "closed event";
-  return fmt::format("event {}{}", detail::quoted_name(detail::object_kind::event, event.get()),
-                     fmt::ptr(event.get()));
+  return fmt::format("event {}{}", detail::quoted_name(event), fmt::ptr(event.get()));
 }
 
 std::string to_string(device gpu) {
-  const std::string name =
-      detail::find_name(detail::object_kind::device, static_cast<std::uintptr_t>(gpu.ordinal()));
+  const std::string name = name_of(gpu);
   return name.empty() ? fmt::format("device {}", gpu.ordinal())
                       : fmt::format("device {} \"{}\"", gpu.ordinal(), name);
 }
@@ -44,15 +42,13 @@ std::string to_string(device gpu) {
 std::string to_string(context_ref context) {
   if (!context) return "no context";
   if (context.get() == detail::closed_handle<CUctx_st>()) return "closed context";
-  return fmt::format("context {}{}",
-                     detail::quoted_name(detail::object_kind::context, context.get()),
+  return fmt::format("context {}{}", detail::quoted_name(detail::subject{context.get()}),
                      fmt::ptr(context.get()));
 }
 
 std::string to_string(memory_pool_ref pool) {
   if (pool.get() == detail::closed_handle<CUmemPoolHandle_st>()) return "closed memory pool";
-  return fmt::format("memory pool {}{} (device {})",
-                     detail::quoted_name(detail::object_kind::pool, pool.get()),
+  return fmt::format("memory pool {}{} (device {})", detail::quoted_name(pool),
                      fmt::ptr(pool.get()), pool.device().ordinal());
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/deferred/keep_alive.cpp - the memory that parameters of graph nodes refer to.
+// api/deferred/keep_alive.cpp - the memory that parameters of graph nodes refer to, and the error
+// for an owner of it that is null.
 #include <weir/detail/keep_alive.hpp>
 
 #include "api/core/check.hpp"

@@ -75,8 +75,8 @@ class reclaimer {
     }
     task.epoch = epoch_.load(std::memory_order_acquire) & epoch_mask;
     const bool first = queue_.push(task);
-    // The task stays in the queue forever: a forked child has no reclaimer thread, and exit has
-    // stopped it.
+    // A task of a forked child, which has no reclaimer thread, stays in the queue forever. So does
+    // a task that is added after exit() has stopped the thread.
     if (os::in_forked_child() || stopped_) return;
     // Only a task that is added to an empty queue wakes the thread. If the thread does not run,
     // each task tries to start it.
@@ -89,7 +89,8 @@ class reclaimer {
   }
 
   // Waits until all tasks deferred so far, and the tasks that they defer, are done. Does not wait
-  // for tasks whose last result was capture_active.
+  // for tasks whose last result was capture_active. Returns at once on the reclaimer thread, and if
+  // there is no such thread.
   void drain() noexcept {
     if (is_reclaimer_thread() || unfinished() == 0 || !start()) return;
     std::unique_lock lock{mutex_};
@@ -97,7 +98,8 @@ class reclaimer {
   }
 
   // Called when the process exits, before statics are destroyed if possible. Waits for tasks until
-  // exit_timeout. Then stops the thread, because it must not use statics that are destroyed.
+  // exit_timeout, unless the reclaimer thread exits the process. Then stops the thread, because it
+  // must not use statics that are destroyed, and waits for the end of a destructor of the program.
   void exit() noexcept {
     if (os::in_forked_child()) return;
     const bool drains = !is_reclaimer_thread() && unfinished() != 0 && start();
@@ -115,8 +117,8 @@ class reclaimer {
     return thread_.load(std::memory_order_relaxed) != std::thread::id{};
   }
 
-  // Called on the reclaimer thread. If a task on that thread calls std::exit(), begin_exit() runs
-  // before any static is destroyed.
+  // Called on the reclaimer thread and on the main thread. If such a thread calls std::exit(),
+  // begin_exit() runs on it before any static is destroyed.
   static void watch_exit() noexcept {
     static constexpr auto begin_exit = [](reclaimer* self) { self->begin_exit(); };
     static thread_local const std::unique_ptr<reclaimer, decltype(begin_exit)> watcher{&instance()};
@@ -133,15 +135,16 @@ class reclaimer {
   static constexpr epoch epoch_mask = ~epoch{0} >> 1U;
   static constexpr epoch no_epoch = std::numeric_limits<epoch>::max();
 
-  // Called on the reclaimer thread by std::exit() before it destroys statics, and by
-  // pthread_exit().
+  // Called on a thread that has called watch_exit(): by std::exit() before it destroys statics, or
+  // by pthread_exit().
   void begin_exit() noexcept {
     if (os::in_forked_child()) return;
     {
       std::unique_lock lock{mutex_};
       if (is_reclaimer_thread()) in_user_code_ = false;  // a destructor called exit()
       progress_.notify_all();
-      while (exiting_) work_available_.wait(lock);  // another thread destroys the statics
+      // If another thread is destroying the statics, waits until the process ends.
+      while (exiting_) work_available_.wait(lock);
     }
     register_exit();
   }
@@ -206,8 +209,8 @@ class reclaimer {
     running_epoch_ = task.epoch;
     begin(task);
     task_result result = task.runs_user_code ? run_user_destructor(task) : task.run(task);
-    // Tries once more in this pass if the task waits for captures that have ended without notice to
-    // weir, directly through the driver.
+    // If this is the first task of the pass that waits for a capture, finds out whether captures
+    // have ended directly through the driver. Then tries once more.
     if (result == task_result::capture_active && !std::exchange(checked_captures_, true) &&
         any_capture_active() && remove_ended_captures())
       result = task.run(task);
@@ -238,7 +241,7 @@ class reclaimer {
   }
 
   // Called when this pass has run all tasks up to epoch `through`. Wakes the threads that wait for
-  // these epochs. Ignores epochs with a task that was busy. The caller holds mutex_.
+  // these epochs. Stops before the first epoch with a busy task. The caller holds mutex_.
   void publish(epoch through) noexcept {
     through = std::min(through, oldest_busy_ - 1);
     if (through <= done_through_) return;
@@ -246,8 +249,8 @@ class reclaimer {
     progress_.notify_all();
   }
 
-  // Sleeps until there is a new task or a drain. If there are tasks to retry, sleeps at most for
-  // `delay` and doubles it for the next time.
+  // Sleeps until there is a new task or a drain, and resets `delay`. If there are tasks to retry,
+  // sleeps at most for `delay` and then doubles it for the next time.
   void sleep(epoch end, microseconds& delay) {
     std::unique_lock lock{mutex_};
     publish(end - 1);

@@ -21,11 +21,11 @@ namespace weir::detail {
 //
 // The function neither blocks nor fails. Tasks start in the order in which they were deferred. A
 // task that returns busy or capture_active is run again until it returns done. A task may defer
-// further tasks.
+// further tasks, which run directly after it.
 void defer_task(deferred_task& task) noexcept;
-// Lets exit() drain before it destroys statics, if the main thread calls this and later exit(). On
-// any other thread it does nothing. The library calls it when it is loaded; streams call it for a
-// program that loads weir on another thread.
+// Called on the main thread, lets a later std::exit() of that thread wait for deferred tasks before
+// it destroys statics. On any other thread it does nothing. The library calls it when it is loaded;
+// streams call it for a program that loads weir on another thread.
 void watch_exit_of_main_thread() noexcept;
 // Like defer_task(), for a task that runs destructors of the program. The exit of the process waits
 // for such a task if it has begun.
@@ -58,7 +58,8 @@ void defer(F work) noexcept {
   defer_task(*node);
 }
 
-// Runs work() now if can_free_now() returns true; otherwise defers it until no capture is open.
+// Runs work() now if can_free_now() returns true. Otherwise runs it on the reclaimer thread when no
+// capture is open, and never in a forked child.
 template <class F>
 void run_or_defer(F work) noexcept {
   if (can_free_now()) return work();
@@ -69,23 +70,17 @@ void run_or_defer(F work) noexcept {
   });
 }
 
-// Runs work() on the reclaimer thread, even while captures are open. Its driver calls must not
-// affect captures.
-template <class F>
-void defer_capture_safe(F work) noexcept {
-  defer([work = std::move(work)]() mutable noexcept {
-    work();
-    return task_result::done;
-  });
-}
-
-// Runs work() now if can_destroy_now() returns true; otherwise defers it. Its driver calls must not
-// affect captures. Does nothing in a forked child, whose objects belong to the parent.
+// Runs work() now if can_destroy_now() returns true; otherwise defers it. It may run while captures
+// are open, so its driver calls must not affect captures. Does nothing in a forked child, whose
+// objects belong to the parent.
 template <class F>
 void destroy_or_defer(F work) noexcept {
   if (os::in_forked_child()) return;
   if (can_destroy_now()) return work();
-  defer_capture_safe(std::move(work));
+  defer([work = std::move(work)]() mutable noexcept {
+    work();
+    return task_result::done;
+  });
 }
 
 }  // namespace weir::detail

@@ -22,6 +22,7 @@ void keep_until_idle::keep(keep_alive_ref owner) {
   owners_.reserve(owners_.size() + 1);
   if (uses_ == nullptr) {
     auto uses = std::make_shared<pending_uses>();
+    // The destructor calls record() whatever the result is.
     static_cast<void>(uses->register_stream(stream_.get(), {}, at_));
     uses_ = std::move(uses);
   }

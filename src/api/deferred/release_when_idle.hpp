@@ -29,7 +29,9 @@ void free_when_idle(Free free, Uses... uses) noexcept {
   defer([free = std::move(free), ... uses = std::move(uses), snapshot_taken = false,
          failure = first_failure{}]() mutable {
     if (!can_free_now()) return task_result::capture_active;
-    const auto all = [&](const auto& holds) { return ((uses == nullptr || holds(*uses)) && ...); };
+    const auto all = [&](const auto& condition) {
+      return ((uses == nullptr || condition(*uses)) && ...);
+    };
     if (!snapshot_taken && !all([&](auto& list) { return list.snapshot_unless_captured(failure); }))
       return task_result::capture_active;
     snapshot_taken = true;

@@ -17,8 +17,7 @@ namespace {
 
 CUctx_st* require_open(context_ref context, const char* call, call_site at) {
   const detail::subject object{context.get()};
-  detail::require_outside_host_function(call, object, at);
-  if (context.get() == detail::closed_handle<CUctx_st>()) detail::throw_closed(call, object, at);
+  detail::require_open(object, call, at);
   if (!context) detail::throw_error(errc::invalid_context, call, object, at);
   return context.get();
 }
@@ -49,6 +48,7 @@ errc context_ref::status() const noexcept {
       pushed != abi::CUDA_SUCCESS) {
     return static_cast<errc>(pushed);
   }
+  // This query reports an earlier failure of the context. Its results are not used.
   std::size_t free = 0;
   std::size_t total = 0;
   const abi::CUresult answer = driver->cuMemGetInfo_v2(&free, &total);
@@ -88,6 +88,7 @@ context& context::operator=(context&& other) noexcept {
 
 context::~context() {
   if (closed()) return;
+  // The driver's handle of a device is its ordinal. driver_device() could throw here.
   detail::run_or_defer([gpu = device_] {
     detail::report_if_failed(detail::driver().cuDevicePrimaryCtxRelease_v2(gpu.ordinal()),
                              "cuDevicePrimaryCtxRelease", gpu);

@@ -9,6 +9,7 @@
 #include "api/device/primary_context.hpp"
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <memory>
 
@@ -64,10 +65,7 @@ device_uuid device::uuid(call_site at) const {
   abi::CUuuid raw = {};
   detail::check(detail::driver().cuDeviceGetUuid_v2(&raw, detail::driver_device(*this, at)),
                 "cuDeviceGetUuid", *this, at);
-  device_uuid result;
-  static_assert(sizeof raw.bytes == sizeof result.bytes);
-  std::memcpy(result.bytes, raw.bytes, sizeof raw.bytes);
-  return result;
+  return std::bit_cast<device_uuid>(raw);
 }
 
 int device::attribute(device_attribute attribute_id, call_site at) const {

@@ -10,10 +10,9 @@
 #include "api/stream/stream_state.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
-#include <new>
-#include <utility>
 
 namespace weir {
 namespace {
@@ -38,17 +37,15 @@ struct green_delete {
   }
 };
 
-struct memory_delete {
-  void operator()(void* memory) const noexcept { ::operator delete(memory); }
-};
-
 }  // namespace
 
+void detail::green_state_deleter::operator()(green_state* state) const noexcept {
+  state->release_noexcept();
+}
+
 sm_resource::sm_resource(weir::device gpu, const void* resource) noexcept : device_{gpu} {
-  static_assert(sizeof resource_ == sizeof(abi::CUdevResource));
   std::memcpy(resource_, resource, sizeof resource_);
-  abi::CUdevResource parsed;
-  std::memcpy(&parsed, resource, sizeof parsed);
+  const auto parsed = std::bit_cast<abi::CUdevResource>(resource_);
   if (parsed.type != sm) return;
   count_ = parsed.sm.smCount;
   min_partition_size_ = parsed.sm.minSmPartitionSize;
@@ -78,9 +75,9 @@ sm_split sm_resource::split(unsigned groups, unsigned min_count, sm_split_option
                             call_site at) const {
   constexpr const char* call = "cuDevSmResourceSplitByCount";
   detail::require_outside_host_function(call, device_, at);
-  abi::CUdevResource whole;
-  std::memcpy(&whole, resource_, sizeof whole);
-  // There cannot be more groups than multiprocessors. The driver judges a resource without any.
+  const auto whole = std::bit_cast<abi::CUdevResource>(resource_);
+  // There cannot be more groups than multiprocessors. The driver reports the error for a resource
+  // without any.
   unsigned count = std::min(groups, std::max(count_, 1u));
   // Never an empty array, whose null pointer would only query the count.
   std::vector<abi::CUdevResource> parts(std::max(count, 1u));
@@ -98,8 +95,7 @@ unsigned sm_resource::group_count(unsigned min_count, sm_split_options options,
                                   call_site at) const {
   constexpr const char* call = "cuDevSmResourceSplitByCount";
   detail::require_outside_host_function(call, device_, at);
-  abi::CUdevResource whole;
-  std::memcpy(&whole, resource_, sizeof whole);
+  const auto whole = std::bit_cast<abi::CUdevResource>(resource_);
   unsigned count = 0;
   check(driver().cuDevSmResourceSplitByCount(nullptr, &count, &whole, nullptr, flags_of(options),
                                              min_count),
@@ -120,10 +116,9 @@ green_context::green_context(std::span<const sm_resource> parts, call_site at) {
   // Retains the primary context of the device. Otherwise the driver would create and destroy it
   // with the green context. That is slow, and would destroy objects that other code created in it.
   static_cast<void>(detail::primary_context(gpu, at));
-  std::vector<abi::CUdevResource> resources(parts.size());
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    std::memcpy(&resources[i], parts[i].resource_, sizeof resources[i]);
-  std::unique_ptr<void, memory_delete> memory{::operator new(sizeof(detail::green_state))};
+  std::vector<abi::CUdevResource> resources;
+  for (const sm_resource& part : parts)
+    resources.push_back(std::bit_cast<abi::CUdevResource>(part.resource_));
 
   abi::CUdevResourceDesc desc = nullptr;
   check(driver().cuDevResourceGenerateDesc(&desc, resources.data(),
@@ -135,27 +130,15 @@ green_context::green_context(std::span<const sm_resource> parts, call_site at) {
   std::unique_ptr<CUgreenCtx_st, green_delete> owned{green};
   abi::CUcontext as_context = nullptr;
   check(driver().cuCtxFromGreenCtx(&as_context, green), "cuCtxFromGreenCtx", gpu, at);
-  state_ = ::new (memory.release()) detail::green_state{owned.release(), as_context, gpu.ordinal()};
-}
-
-green_context::green_context(green_context&& other) noexcept
-    : state_{std::exchange(other.state_, nullptr)} {}
-
-green_context& green_context::operator=(green_context&& other) noexcept {
-  green_context replacement{std::move(other)};
-  std::swap(state_, replacement.state_);
-  return *this;
-}
-
-green_context::~green_context() {
-  if (state_ != nullptr) state_->release_noexcept();
+  state_.reset(new detail::green_state{green, as_context, gpu.ordinal()});
+  static_cast<void>(owned.release());
 }
 
 void green_context::close(call_site at) {
   if (closed()) return;
   const detail::subject object{state_->context};
   detail::require_outside_host_function("cuGreenCtxDestroy", object, at);
-  const errc answer = std::exchange(state_, nullptr)->release();
+  const errc answer = state_.release()->release();
   if (answer != errc::success) detail::throw_error(answer, "cuGreenCtxDestroy", object, at);
 }
 
@@ -190,6 +173,7 @@ void green_context::record(event_ref event, call_site at) const {
   if (detail::any_capture_active()) detail::throw_if_context_captured(open.context, call, at);
   check(driver().cuGreenCtxRecordEvent(open.handle, detail::require_open(event, call, at)), call,
         detail::subject{open.context}, at);
+  // An earlier record of the event may be part of a capture; the new one is not.
   if (detail::any_capture_active()) detail::untrack_event(event.get());
 }
 

@@ -85,7 +85,7 @@ errc green_state::release() noexcept {
 }
 
 errc green_state::destroy() noexcept {
-  forget_name(object_kind::context, context);
+  forget_name(subject{context});
   const abi::CUresult answer = driver().cuGreenCtxDestroy(handle);
   delete this;
   return static_cast<errc>(answer);

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 namespace weir::detail {
 
@@ -46,6 +47,12 @@ class green_state {
 // Returns a new reference to the green context with this context handle, which the caller must
 // release(). Returns null for any other context. Costs one load while weir owns no green context.
 [[nodiscard]] green_state* acquire_green_state(abi::CUcontext context) noexcept;
+
+// A reference that releases itself.
+struct green_state_release {
+  void operator()(green_state* state) const noexcept { state->release_noexcept(); }
+};
+using green_state_ref = std::unique_ptr<green_state, green_state_release>;
 
 // Returns true if the context belongs to a green context that weir owns.
 [[nodiscard]] bool is_green(abi::CUcontext context) noexcept;

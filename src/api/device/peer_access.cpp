@@ -82,11 +82,6 @@ peer_pairs& peer_access_pairs() {
   return *all;
 }
 
-void release_noexcept(int accessing, int accessed) noexcept {
-  report_failure_of(device{accessing}, "cuCtxDisablePeerAccess",
-                    [&] { peer_access_pairs().release(accessing, accessed, call_site{}); });
-}
-
 }  // namespace
 }  // namespace detail
 
@@ -120,7 +115,9 @@ peer_access& peer_access::operator=(peer_access&& other) noexcept {
 peer_access::~peer_access() {
   if (closed()) return;
   detail::run_or_defer([accessing = accessing_device_, accessed = accessed_device_]() noexcept {
-    detail::release_noexcept(accessing, accessed);
+    detail::report_failure_of(device{accessing}, "cuCtxDisablePeerAccess", [&] {
+      detail::peer_access_pairs().release(accessing, accessed, call_site{});
+    });
   });
 }
 

@@ -20,20 +20,6 @@ constexpr std::size_t max_devices = 256;
 // static objects can use the array.
 constinit std::array<device_record, max_devices> records;
 
-// pack_range() packs the two numbers of a range into one word, so that one atomic store sets both.
-// This bit is always set in the result, so that 0 means that the range was not queried.
-constexpr std::uint64_t queried_bit = std::uint64_t{1} << 63;
-
-constexpr std::uint64_t pack_range(priority_range range) noexcept {
-  return queried_bit | static_cast<std::uint64_t>(range.least & 0x7fff) << 16 |
-         static_cast<std::uint64_t>(range.greatest & 0x7fff);
-}
-
-constexpr int unpack_priority(std::uint64_t bits) noexcept {
-  const int value = static_cast<int>(bits & 0x7fff);
-  return value >= 0x4000 ? value - 0x8000 : value;
-}
-
 }  // namespace
 
 device_record& record_of(weir::device gpu, const char* call, call_site at) {
@@ -114,16 +100,15 @@ CUcontext current_or_primary_context(call_site at) {
 
 priority_range priorities_of(weir::device gpu, CUcontext context, call_site at) {
   device_record& record = record_of(gpu, "cuCtxGetStreamPriorityRange", at);
-  std::uint64_t packed = record.priorities.load(std::memory_order_relaxed);
-  if (packed == 0) {
+  if (!record.priorities_known.load(std::memory_order_acquire)) {
     const make_current current{context, at};
     priority_range range;
     check(driver().cuCtxGetStreamPriorityRange(&range.least, &range.greatest),
           "cuCtxGetStreamPriorityRange", gpu, at);
-    packed = pack_range(range);
-    record.priorities.store(packed, std::memory_order_relaxed);
+    record.priorities.store(range, std::memory_order_relaxed);
+    record.priorities_known.store(true, std::memory_order_release);
   }
-  return {unpack_priority(packed >> 16), unpack_priority(packed)};
+  return record.priorities.load(std::memory_order_relaxed);
 }
 
 void check_priority(weir::device gpu, CUcontext context, int priority, const char* call,

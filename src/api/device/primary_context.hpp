@@ -20,11 +20,13 @@ struct device_record {
   // after weir has noticed a reset.
   std::atomic<abi::CUcontext> primary{nullptr};
   std::atomic<std::uint32_t> resets{0};         // number of resets that weir has noticed
-  std::atomic<abi::CUstream> service{nullptr};  // see service_stream.hpp; null: not created
+  std::atomic<abi::CUstream> service{nullptr};  // see memory_resource.cpp; null: not created
   std::atomic<const char*> name{nullptr};
   std::atomic<const char*> pci_bus_id{nullptr};
-  std::atomic<std::uint64_t> priorities{0};  // see pack_range(); 0: not queried yet
+  std::atomic<priority_range> priorities{};
+  std::atomic<bool> priorities_known{false};  // true after `priorities` was stored
 };
+static_assert(std::atomic<priority_range>::is_always_lock_free);
 
 // Returns the cached data of a device. Throws invalid_device if the ordinal is negative or not
 // below max_devices.

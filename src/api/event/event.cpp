@@ -4,17 +4,16 @@
 #include <weir/event/event.hpp>
 
 #include "api/capture/capture_checks.hpp"
-#include "api/capture/capture_invalidation.hpp"
 #include "api/capture/capture_registry.hpp"
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/completion/event_completion.hpp"
 #include "api/core/check.hpp"
-#include "api/core/first_failure.hpp"
 #include "api/core/sync_allowed.hpp"
 #include "api/deferred/reclaimer.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
 #include "api/profiler/names.hpp"
+#include "api/stream/work_query.hpp"
 #include "os/poll_until.hpp"
 
 #include <utility>
@@ -30,7 +29,7 @@ namespace {
 // Called when an event is destroyed. Removes what weir stores for the handle, because the driver
 // may give the handle to another event.
 void forget_event_state(CUevent_st* handle) noexcept {
-  detail::forget_name(detail::object_kind::event, handle);
+  detail::forget_name(event_ref{handle});
   if (detail::any_capture_active()) [[unlikely]] {
     detail::untrack_event(handle);
   }
@@ -39,30 +38,11 @@ void forget_event_state(CUevent_st* handle) noexcept {
 }  // namespace
 
 bool event_ref::done_slow(detail::direct_status status, call_site at) const {
-  if (status != detail::direct_status::not_called)
-    detail::throw_driver_error(to_errc(status), "cuEventQuery", *this, at);
-  CUevent_st* const mark = require_open(*this, "cuEventQuery", at);
-  const detail::relaxed_capture_guard guard{*this, "cuEventQuery", at};
-  const abi::CUresult answer = driver().cuEventQuery(mark);
-  if (answer == abi::CUDA_ERROR_NOT_READY) return false;
-  check(answer, "cuEventQuery", *this, at);
-  return true;
+  return detail::query_done(*this, detail::event_query, status, at);
 }
 
 errc event_ref::status_slow() const noexcept {
-  if (const errc unusable = detail::check_open(handle_); unusable != errc::success) return unusable;
-  const detail::driver_table* const driver = detail::try_driver();
-  if (driver == nullptr) return errc::not_initialized;
-  try {
-    const detail::relaxed_capture_guard guard{*this, "cuEventQuery", call_site{}};
-    const errc answer = static_cast<errc>(driver->cuEventQuery(handle_));
-    if (answer != errc::success && detail::any_capture_active()) {
-      detail::attribute_failure(answer, "cuEventQuery", *this, call_site{});
-    }
-    return answer;
-  } catch (...) {
-    return detail::current_error_code();
-  }
+  return detail::query_status(*this, detail::event_query);
 }
 
 void event_ref::sync(call_site at) const {
@@ -83,27 +63,23 @@ bool event_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
   return true;
 }
 
-event event::make(CUctx_st* context, event_options options, timing timing, call_site at) {
+event event::make(CUctx_st* context, event_options options, unsigned flags, call_site at) {
   const detail::subject object{context};
-  detail::require_outside_host_function("cuEventCreate", object, at);
-  if (context == detail::closed_handle<CUctx_st>())
-    detail::throw_closed("cuEventCreate", object, at);
+  require_open(object, "cuEventCreate", at);
   if (context == nullptr) detail::throw_error(errc::invalid_context, "cuEventCreate", object, at);
   const int device = detail::context_info_of(context, at).device;
-  const unsigned flags =
-      (options.blocking_sync ? abi::CU_EVENT_BLOCKING_SYNC : abi::CU_EVENT_DEFAULT) |
-      (timing == timing::off ? abi::CU_EVENT_DISABLE_TIMING : abi::CU_EVENT_DEFAULT);
+  if (options.blocking_sync) flags |= abi::CU_EVENT_BLOCKING_SYNC;
   const detail::make_current current{context, at};
   abi::CUevent handle = nullptr;
   check(driver().cuEventCreate(&handle, flags), "cuEventCreate", object, at);
-  return event{handle, context, device, options, timing == timing::on};
+  return event{handle, {context, device, options, (flags & abi::CU_EVENT_DISABLE_TIMING) == 0}};
 }
 
 event::event(weir::device gpu, event_options options, call_site at)
-    : event{make(detail::primary_context(gpu, at), options, timing::off, at)} {}
+    : event{make(detail::primary_context(gpu, at), options, abi::CU_EVENT_DISABLE_TIMING, at)} {}
 
 event::event(context_ref context, event_options options, call_site at)
-    : event{make(context.get(), options, timing::off, at)} {}
+    : event{make(context.get(), options, abi::CU_EVENT_DISABLE_TIMING, at)} {}
 
 event event::adopt(CUevent_st* handle, context_ref context, event_options options, call_site at) {
   require_open(event_ref{handle}, "weir::event::adopt", at);
@@ -111,23 +87,17 @@ event event::adopt(CUevent_st* handle, context_ref context, event_options option
     detail::throw_error(errc::invalid_handle, "weir::event::adopt", "null",
                         "the event is null; pass an existing event", at);
   }
-  return event{handle, context.get(), context.device(at).ordinal(), options, false};
+  return event{handle, {context.get(), context.device(at).ordinal(), options, false}};
 }
 
 event::event(event&& other) noexcept
     : event_ref{other.exchange_handle(detail::closed_handle<CUevent_st>())},
-      context_{other.context_},
-      device_{other.device_},
-      options_{other.options_},
-      created_with_timing_{other.created_with_timing_} {}
+      properties_{other.properties_} {}
 
 event& event::operator=(event&& other) noexcept {
   event replacement{std::move(other)};
   replacement.exchange_handle(exchange_handle(replacement.get()));
-  std::swap(context_, replacement.context_);
-  std::swap(device_, replacement.device_);
-  std::swap(options_, replacement.options_);
-  std::swap(created_with_timing_, replacement.created_with_timing_);
+  std::swap(properties_, replacement.properties_);
   return *this;
 }
 
@@ -156,19 +126,19 @@ CUevent_st* event::release(call_site at) {
 
 weir::device event::device(call_site at) const {
   if (closed()) detail::throw_closed("weir::event::device", ref(), at);
-  return weir::device{device_};
+  return weir::device{properties_.device};
 }
 
 context_ref event::context(call_site at) const {
   if (closed()) detail::throw_closed("weir::event::context", ref(), at);
-  return context_ref{context_};
+  return context_ref{properties_.context};
 }
 
 timed_event::timed_event(weir::device gpu, event_options options, call_site at)
-    : event{make(detail::primary_context(gpu, at), options, timing::on, at)} {}
+    : event{make(detail::primary_context(gpu, at), options, abi::CU_EVENT_DEFAULT, at)} {}
 
 timed_event::timed_event(context_ref context, event_options options, call_site at)
-    : event{make(context.get(), options, timing::on, at)} {}
+    : event{make(context.get(), options, abi::CU_EVENT_DEFAULT, at)} {}
 
 timed_event timed_event::adopt(CUevent_st* handle, context_ref context, event_options options,
                                call_site at) {

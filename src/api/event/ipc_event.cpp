@@ -16,44 +16,29 @@ using detail::driver;
 
 namespace {
 
-// Calls make(handle) with the context current, which creates or opens an event. Returns the owner
-// of that event.
-template <class Make>
-event adopt_new(context_ref context, event_options options, const char* call, call_site at,
-                const Make& make) {
-  const detail::subject object{context.get()};
-  detail::require_outside_host_function(call, object, at);
-  if (context.get() == nullptr) detail::throw_error(errc::invalid_context, call, object, at);
-  static_cast<void>(
-      context.device(at));  // queried first, since nothing may fail once the event exists
-  const detail::make_current current{context.get(), at};
-  abi::CUevent handle = nullptr;
-  check(make(handle), call, object, at);
-  return event::adopt(handle, context, options, at);
-}
-
-event create(context_ref context, event_options options, call_site at) {
-  const unsigned flags =
-      abi::CU_EVENT_INTERPROCESS | abi::CU_EVENT_DISABLE_TIMING |
-      (options.blocking_sync ? abi::CU_EVENT_BLOCKING_SYNC : abi::CU_EVENT_DEFAULT);
-  return adopt_new(context, options, "cuEventCreate", at,
-                   [&](abi::CUevent& out) { return driver().cuEventCreate(&out, flags); });
-}
+constexpr unsigned ipc_flags = abi::CU_EVENT_INTERPROCESS | abi::CU_EVENT_DISABLE_TIMING;
 
 }  // namespace
 
 ipc_event::ipc_event(weir::device gpu, event_options options, call_site at)
-    : event{create(context_ref{detail::primary_context(gpu, at)}, options, at)} {}
+    : event{make(detail::primary_context(gpu, at), options, ipc_flags, at)} {}
 
 ipc_event::ipc_event(context_ref context, event_options options, call_site at)
-    : event{create(context, options, at)} {}
+    : event{make(context.get(), options, ipc_flags, at)} {}
 
 ipc_event ipc_event::open(const ipc_event_handle& handle, context_ref context, call_site at) {
+  constexpr const char* call = "cuIpcOpenEventHandle";
+  const detail::subject object{context.get()};
+  detail::require_outside_host_function(call, object, at);
+  if (context.get() == nullptr) detail::throw_error(errc::invalid_context, call, object, at);
+  // Lets a query of the device fail here, because nothing may fail once the event exists.
+  static_cast<void>(context.device(at));
   abi::CUipcEventHandle raw;
   std::memcpy(&raw, handle.bytes, sizeof raw);
-  return {adopt_new(context, {}, "cuIpcOpenEventHandle", at,
-                    [&](abi::CUevent& out) { return driver().cuIpcOpenEventHandle(&out, raw); }),
-          true};
+  const detail::make_current current{context.get(), at};
+  abi::CUevent opened = nullptr;
+  check(driver().cuIpcOpenEventHandle(&opened, raw), call, object, at);
+  return {event::adopt(opened, context, {}, at), true};
 }
 
 ipc_event ipc_event::open(const ipc_event_handle& handle, weir::device gpu, call_site at) {

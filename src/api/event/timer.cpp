@@ -2,6 +2,7 @@
 // api/event/timer.cpp - timers and the timings that they collect.
 #include <weir/event/timer.hpp>
 
+#include "api/capture/capture_checks.hpp"
 #include "api/core/check.hpp"
 #include "api/core/unhandled_error.hpp"
 #include "api/event/timing_store.hpp"
@@ -17,22 +18,19 @@ namespace {
 // A captured event has no time, so a timed section can neither begin nor end in a capture.
 void throw_if_capturing(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::timer";
-  abi::CUstreamCaptureStatus status = abi::CU_STREAM_CAPTURE_STATUS_NONE;
-  detail::check(
-      detail::driver().cuStreamIsCapturing(detail::require_open(stream, call, at), &status),
-      "cuStreamIsCapturing", stream, at);
-  if (status != abi::CU_STREAM_CAPTURE_STATUS_NONE)
+  if (detail::query_capture_status(detail::require_open(stream, call, at), at) !=
+      abi::CU_STREAM_CAPTURE_STATUS_NONE)
     detail::throw_error(errc::stream_capture_unsupported, call, stream, at);
 }
 
 // Takes a timed event of the stream's context and records it in the stream.
 abi::CUevent record(detail::timing_store& store, stream_ref stream, abi::CUcontext context,
-                    unsigned long long number, call_site at) {
-  const abi::CUevent event = store.acquire_event(context, number, at);
+                    unsigned long long context_id, call_site at) {
+  const abi::CUevent event = store.acquire_event(context, context_id, at);
   try {
     stream.record(event_ref{event}, at);
   } catch (...) {
-    store.release_event(number, event);
+    detail::timing_store::release_event(context_id, event);
     throw;
   }
   return event;
@@ -40,26 +38,16 @@ abi::CUevent record(detail::timing_store& store, stream_ref stream, abi::CUconte
 
 }  // namespace
 
-timings::timings() : store_{new detail::timing_store} {}
+timings::timings() : store_{detail::make_timing_store()} {}
 
-timings& timings::operator=(timings&& other) noexcept {
-  timings replacement{std::move(other)};
-  std::swap(store_, replacement.store_);
-  return *this;
-}
-
-timings::~timings() {
-  if (store_ != nullptr) store_->release();
-}
-
-detail::timing_store& timings::store(const char* call, call_site at) const {
+const std::shared_ptr<detail::timing_store>& timings::store(const char* call, call_site at) const {
   detail::require_outside_host_function(call, {}, at);
   if (store_ == nullptr) detail::throw_error(errc::closed, call, {}, at);
-  return *store_;
+  return store_;
 }
 
 std::vector<timing> timings::all(call_site at) const {
-  detail::timing_store& records = store("weir::timings::all", at);
+  detail::timing_store& records = *store("weir::timings::all", at);
   records.collect(at);
   return records.all();
 }
@@ -71,21 +59,20 @@ std::optional<timing> timings::find(std::string_view name, call_site at) const {
   return std::move(*found);
 }
 
-void timings::sync(call_site at) const { store("weir::timings::sync", at).sync(at); }
+void timings::sync(call_site at) const { store("weir::timings::sync", at)->sync(at); }
 
 void timings::clear() noexcept {
   if (store_ != nullptr) store_->clear();
 }
 
 timer::timer(timings& into, std::string_view name, stream_ref stream, call_site at)
-    : store_{&into.store("weir::timer", at)}, stream_{stream} {
+    : store_{into.store("weir::timer", at)}, stream_{stream} {
   throw_if_capturing(stream, at);
   context_ = detail::context_of(stream.get(), at);
   context_id_ = detail::context_id_of(context_, at);
   name_ = store_->index_of(name);
   order_ = store_->next_order();
   start_ = record(*store_, stream, context_, context_id_, at);
-  store_->add_ref();
 }
 
 timer::~timer() {
@@ -105,20 +92,20 @@ void timer::stop(call_site at) {
     try {
       store_->add({name_, order_, context_id_, start_, end});
     } catch (...) {
-      store_->release_event(context_id_, end);
+      detail::timing_store::release_event(context_id_, end);
       throw;
     }
   } catch (...) {
     cancel();
     throw;
   }
-  std::exchange(store_, nullptr)->release();
+  store_.reset();
 }
 
 void timer::cancel() noexcept {
   if (store_ == nullptr) return;
-  store_->release_event(context_id_, start_);
-  std::exchange(store_, nullptr)->release();
+  detail::timing_store::release_event(context_id_, start_);
+  store_.reset();
 }
 
 }  // namespace weir

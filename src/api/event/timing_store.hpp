@@ -9,8 +9,8 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -18,10 +18,9 @@
 namespace weir::detail {
 
 class green_state;
-struct device_record;
 
 // Stores the measurements of one weir::timings object. The timings object and each running timer
-// hold a reference.
+// share it.
 //
 // Thread safety: all public members may be called from any thread.
 class timing_store {
@@ -29,12 +28,13 @@ class timing_store {
   timing_store() = default;
   timing_store(const timing_store&) = delete;
   timing_store& operator=(const timing_store&) = delete;
+  ~timing_store();
 
-  // A timed section whose end was recorded. Its events belong to the store.
+  // A timed section whose end was recorded. The events are those of acquire_event().
   struct measurement {
-    std::size_t name;            // result of index_of()
-    unsigned long long order;    // order in which the sections began
-    unsigned long long context;  // id of the context of both events
+    std::size_t name;               // result of index_of()
+    unsigned long long order;       // order in which the sections began
+    unsigned long long context_id;  // of both events
     abi::CUevent start;
     abi::CUevent end;
   };
@@ -46,15 +46,13 @@ class timing_store {
     return order_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Returns an event with timing of the context `context`, whose id is `number`. The caller passes
-  // the event to release_event() or as part of a measurement to add().
-  //
-  // Events are kept by the id of their context, because the driver may reuse the handle of a
-  // destroyed context.
-  [[nodiscard]] abi::CUevent acquire_event(abi::CUcontext context, unsigned long long number,
+  // Returns an event with timing of the context `context`, whose id is `context_id`. The caller
+  // passes the event to release_event() or as part of a measurement to add(). If `context` is a
+  // green context that weir owns, the store keeps it alive.
+  [[nodiscard]] abi::CUevent acquire_event(abi::CUcontext context, unsigned long long context_id,
                                            call_site at);
-  // Returns an event from acquire_event() to the store. `context` is the id of its context.
-  void release_event(unsigned long long context, abi::CUevent event) noexcept;
+  // Takes back an event of acquire_event(). `context_id` is the id of its context.
+  static void release_event(unsigned long long context_id, abi::CUevent event) noexcept;
 
   // Adds a measurement and takes ownership of both events. If it throws, the caller still owns
   // them.
@@ -69,40 +67,36 @@ class timing_store {
   [[nodiscard]] std::vector<timing> all();
   void clear() noexcept;
 
-  void add_ref() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
-  void release() noexcept;
-
  private:
-  struct pooled_event {
-    unsigned long long context;
-    abi::CUevent event;
+  // A measurement that owns its events. The store and each thread in sync() that waits for the end
+  // share it, so that no other section uses the event during that wait.
+  struct pending_measurement {
+    measurement value{};  // without events until add() has stored them
+    pending_measurement() = default;
+    pending_measurement(const pending_measurement&) = delete;
+    pending_measurement& operator=(const pending_measurement&) = delete;
+    ~pending_measurement();
   };
-  // A context that has events in the store. When a context is destroyed, the driver destroys its
-  // events. The store keeps a green context that weir owns alive by a reference.
+  // A context of a measured stream.
   struct context_record {
-    unsigned long long number;  // id of the context
-    abi::CUcontext handle;
-    const device_record* primary_of;  // device whose primary context this is; else null
-    std::uint32_t resets;             // device_record::resets at registration
-    green_state* green;               // reference; null if it is no green context of weir
-    bool ended;                       // destroyed: a newer context has its handle
+    unsigned long long id;
+    green_state* green;  // reference; null if it is no green context of weir
   };
-  ~timing_store();
-  void register_context(abi::CUcontext context, unsigned long long number, call_site at);
-  [[nodiscard]] bool has_ended(unsigned long long context) const noexcept;
-  // The caller holds lock_ for accumulate(), accumulate_oldest() and recycle().
+  void keep_alive(abi::CUcontext context, unsigned long long context_id);
+  void accumulate_oldest(call_site at);
+  // The caller holds lock_.
   void accumulate(const measurement& added, float milliseconds) noexcept;
-  void accumulate_oldest() noexcept;
-  void recycle(unsigned long long context, abi::CUevent event) noexcept;
 
   std::mutex lock_;
   std::vector<timing> timings_;
   std::vector<unsigned long long> last_;  // for each name, the order of the section in timing::last
-  std::deque<measurement> pending_;       // not yet added to timings_
-  std::vector<pooled_event> events_;      // unused events
+  std::deque<std::shared_ptr<pending_measurement>> pending_;  // not yet added to timings_
   std::vector<context_record> contexts_;
   std::atomic<unsigned long long> order_{1};
-  std::atomic<unsigned> holders_{1};
 };
+
+// Returns a new store. The release of the last reference may happen anywhere; it defers the
+// destruction of the store if the calling thread must make no driver call.
+[[nodiscard]] std::shared_ptr<timing_store> make_timing_store();
 
 }  // namespace weir::detail

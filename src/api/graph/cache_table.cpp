@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <list>
+#include <utility>
 
 namespace weir::detail {
 namespace {
@@ -19,7 +21,7 @@ bool cache_table::claim::is_exec_in_use() const noexcept {
 }
 
 void cache_table::claim::drop_exec() noexcept {
-  keep_alive_ref removed;
+  keep_alive_ref removed;  // destroyed after the lock is released
   const std::lock_guard lock{table_.lock_};
   removed = std::move(entry_.exec);
   entry_.ready = false;
@@ -27,7 +29,7 @@ void cache_table::claim::drop_exec() noexcept {
 
 keep_alive_ref cache_table::claim::store_exec(keep_alive_ref exec, unsigned long long version,
                                               cache_use use) noexcept {
-  keep_alive_ref previous;
+  keep_alive_ref previous;  // destroyed after the lock is released
   const std::lock_guard lock{table_.lock_};
   previous = std::exchange(entry_.exec, exec);
   entry_.version = version;
@@ -49,13 +51,13 @@ void cache_table::claim::record_failure(unsigned long long version, const error&
 }
 
 cache_table::claim::~claim() {
-  removed_entries removed;
+  std::list<entry> removed;
   const std::lock_guard lock{table_.lock_};
   entry_.busy = false;
   if (entry_.removed) {
-    removed.first.reset(&entry_);
+    removed.splice(removed.end(), table_.claimed_and_removed_, entry_.position);
   } else if (!entry_.exec && entry_.retry_interval == 0) {
-    table_.remove(entry_, removed);  // no executable and no failure was ever stored
+    table_.remove(entry_, removed);  // it has neither an executable nor a failure
   }
 }
 
@@ -70,61 +72,33 @@ std::size_t cache_table::bucket_of(const cache_key& key) const noexcept {
 }
 
 cache_table::entry* cache_table::find(const cache_key& key, unsigned long long context) const {
-  entry* candidate = buckets_[bucket_of(key)].get();
+  entry* candidate = buckets_[bucket_of(key)];
   while (candidate != nullptr && (candidate->context != context || !candidate->matches(key)))
-    candidate = candidate->next.get();
+    candidate = candidate->next;
   return candidate;
 }
 
-void cache_table::link(entry& newest) noexcept {
-  newest.older = newest_;
-  newest.newer = nullptr;
-  (newest_ != nullptr ? newest_->newer : oldest_) = &newest;
-  newest_ = &newest;
+void cache_table::remove(entry& victim, std::list<entry>& removed) noexcept {
+  entry** slot = &buckets_[victim.bucket];
+  while (*slot != &victim) slot = &(*slot)->next;
+  *slot = victim.next;
+  victim.removed = true;
+  std::list<entry>& new_owner = victim.busy ? claimed_and_removed_ : removed;
+  new_owner.splice(new_owner.end(), entries_, victim.position);
 }
 
-void cache_table::unlink(entry& victim) noexcept {
-  (victim.newer != nullptr ? victim.newer->older : newest_) = victim.older;
-  (victim.older != nullptr ? victim.older->newer : oldest_) = victim.newer;
-}
-
-void cache_table::touch(entry& used) noexcept {
-  if (newest_ == &used) [[likely]] {
-    return;
-  }
-  unlink(used);
-  link(used);
-}
-
-void cache_table::remove(entry& victim, removed_entries& removed) noexcept {
-  std::unique_ptr<entry>* slot = &buckets_[victim.bucket];
-  while (slot->get() != &victim) slot = &(*slot)->next;
-  std::unique_ptr<entry> removed_entry = std::move(*slot);
-  *slot = std::move(removed_entry->next);
-  unlink(victim);
-  --counts_.size;
-  if (victim.busy) {
-    victim.removed = true;  // ~claim() destroys it
-    static_cast<void>(removed_entry.release());
-    return;
-  }
-  removed_entry->next = std::move(removed.first);
-  removed.first = std::move(removed_entry);
-}
-
-bool cache_table::insert(std::unique_ptr<entry>& fresh, removed_entries& removed) noexcept {
-  if (counts_.size == capacity_) {
-    entry* last = oldest_;
-    while (last != nullptr && last->busy) last = last->newer;
-    if (last == nullptr) return false;
+bool cache_table::insert(std::list<entry>& fresh, std::list<entry>& removed) noexcept {
+  if (entries_.size() == capacity_) {
+    const auto last = std::find_if(entries_.rbegin(), entries_.rend(),
+                                   [](const entry& each) { return !each.busy; });
+    if (last == entries_.rend()) return false;
     remove(*last, removed);
     ++counts_.evicted;
   }
-  link(*fresh);
-  std::unique_ptr<entry>& slot = buckets_[fresh->bucket];
-  fresh->next = std::move(slot);
-  slot = std::move(fresh);
-  ++counts_.size;
+  entry& added = fresh.front();
+  added.position = fresh.begin();
+  added.next = std::exchange(buckets_[added.bucket], &added);
+  entries_.splice(entries_.begin(), fresh);
   return true;
 }
 
@@ -142,13 +116,13 @@ keep_alive_ref cache_table::find_ready(const cache_key& key, unsigned long long 
 cache_table::lookup_result cache_table::find_or_claim(const cache_key& key,
                                                       unsigned long long context,
                                                       unsigned long long version) {
-  auto fresh = std::make_unique<entry>(key, context);
-  fresh->bucket = bucket_of(key);
-  removed_entries removed;
+  std::list<entry> fresh;
+  std::list<entry> removed;
+  fresh.emplace_front(key, context, bucket_of(key));
   const std::lock_guard lock{lock_};
   entry* existing = find(key, context);
   if (existing == nullptr) {
-    existing = fresh.get();
+    existing = &fresh.front();
     if (!insert(fresh, removed)) return {};
   } else if (existing->busy) {
     return {};
@@ -169,8 +143,8 @@ cache_table::lookup_result cache_table::find_or_claim(const cache_key& key,
 
 void cache_table::invalidate(const cache_key& key) {
   const std::lock_guard lock{lock_};
-  for (entry* candidate = buckets_[bucket_of(key)].get(); candidate != nullptr;
-       candidate = candidate->next.get()) {
+  for (entry* candidate = buckets_[bucket_of(key)]; candidate != nullptr;
+       candidate = candidate->next) {
     if (!candidate->matches(key)) continue;
     candidate->is_invalidated = true;
     candidate->ready = false;
@@ -179,19 +153,19 @@ void cache_table::invalidate(const cache_key& key) {
 }
 
 void cache_table::erase(const cache_key& key) {
-  removed_entries removed;
+  std::list<entry> removed;
   const std::lock_guard lock{lock_};
-  for (entry* candidate = buckets_[bucket_of(key)].get(); candidate != nullptr;) {
-    entry* const next = candidate->next.get();
+  for (entry* candidate = buckets_[bucket_of(key)]; candidate != nullptr;) {
+    entry* const next = candidate->next;
     if (candidate->matches(key)) remove(*candidate, removed);
     candidate = next;
   }
 }
 
 void cache_table::clear() noexcept {
-  removed_entries removed;
+  std::list<entry> removed;
   const std::lock_guard lock{lock_};
-  while (oldest_ != nullptr) remove(*oldest_, removed);
+  while (!entries_.empty()) remove(entries_.back(), removed);
 }
 
 void cache_table::increment(cache_use use) noexcept {
@@ -212,7 +186,9 @@ void cache_table::record_use(cache_use use) noexcept {
 
 graph_cache_counts cache_table::counts() const noexcept {
   const std::lock_guard lock{lock_};
-  return counts_;
+  graph_cache_counts all = counts_;
+  all.size = entries_.size();
+  return all;
 }
 
 std::optional<error> cache_table::last_failure() const {

@@ -8,10 +8,9 @@
 #include <weir/graph/graph_exec.hpp>
 
 #include <cstddef>
-#include <memory>
+#include <list>
 #include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace weir::detail {
@@ -29,11 +28,14 @@ using cached_exec = keep_alive_box<graph_exec>;
 class cache_table {
  public:
   // The state of one key in one context. While `busy` is true, one thread has a claim on the entry
-  // and fills it. Other threads then change only the members that invalidate(), erase() and the
-  // eviction of an entry set.
+  // and fills it. Other threads then change only `next`, and the members that invalidate(), erase()
+  // and clear() set.
   struct entry {
-    entry(const cache_key& source_key, unsigned long long context_number)
-        : type{*source_key.type}, key{type.copy(source_key.value)}, context{context_number} {}
+    entry(const cache_key& source_key, unsigned long long context_number, std::size_t bucket_number)
+        : type{*source_key.type},
+          key{type.copy(source_key.value)},
+          context{context_number},
+          bucket{bucket_number} {}
     entry(const entry&) = delete;
     entry& operator=(const entry&) = delete;
     ~entry() { type.destroy(key); }
@@ -41,19 +43,17 @@ class cache_table {
     const cache_key_type& type;
     void* const key;
     const unsigned long long context;  // id of the context
-    std::size_t bucket = 0;
-    std::unique_ptr<entry> next;  // next entry of the same bucket
-    // The neighbours in the LRU order; null at its ends.
-    entry* newer = nullptr;
-    entry* older = nullptr;
+    const std::size_t bucket;
+    entry* next = nullptr;                // next entry of the same bucket
+    std::list<entry>::iterator position;  // of this entry in the list that owns it
 
     keep_alive_ref exec;             // executable captured for this key; null: none yet
     unsigned long long version = 0;  // version of the body that `exec` was captured from
-    bool ready = false;              // true if a use with that version can launch `exec`
+    bool ready = false;              // uses with that version may launch `exec` unless busy
 
     bool busy = false;            // true while a thread has a claim on the entry
-    bool removed = false;         // taken out of the table while busy; ~claim() destroys it
-    bool is_invalidated = false;  // invalidate() was called while busy
+    bool removed = false;         // taken out of the table; if busy, ~claim() destroys it
+    bool is_invalidated = false;  // invalidate() was called since the last claim began
 
     [[nodiscard]] bool matches(const cache_key& searched) const {
       return type.equal(key, searched.value);
@@ -63,7 +63,7 @@ class cache_table {
     // body, if it failed. After a failure the next `retry_interval` uses with that version run the
     // body without a graph. The interval doubles with each further failure of that version, up to a
     // maximum.
-    unsigned retry_interval = 0;            // 0 if the last attempt succeeded
+    unsigned retry_interval = 0;            // 0 if no attempt has failed since the last success
     unsigned remaining_skips = 0;           // uses left until the next attempt
     unsigned long long failed_version = 0;  // version of the body that failed
   };
@@ -89,10 +89,12 @@ class cache_table {
     // Releases the entry's executable.
     void drop_exec() noexcept;
     // Makes `exec` the executable of the entry, captured from the body with `version`. Counts
-    // `use`. Returns a reference for the launch.
+    // `use`. Returns a reference for the launch. If invalidate() was called meanwhile, the next use
+    // captures again.
     [[nodiscard]] keep_alive_ref store_exec(keep_alive_ref exec, unsigned long long version,
                                             cache_use use) noexcept;
-    // Stores that the body with `version` could not be captured, and delays the next attempt.
+    // Stores that the body with `version` could not be captured. Delays the next attempt, unless
+    // invalidate() was called meanwhile.
     void record_failure(unsigned long long version, const error& failure) noexcept;
 
    private:
@@ -103,6 +105,8 @@ class cache_table {
   explicit cache_table(std::size_t capacity);
   cache_table(const cache_table&) = delete;
   cache_table& operator=(const cache_table&) = delete;
+  // The destructor of a key or of an executable may call code that uses the cache. It then finds a
+  // table without the entry.
   ~cache_table() { clear(); }
 
   // Returns the executable of the key if it can be launched for `version`, and counts a replay (a
@@ -134,37 +138,26 @@ class cache_table {
   [[nodiscard]] std::optional<error> last_failure() const;
 
  private:
-  // A list of entries taken out of the table, linked by `next`. Callers declare it before they take
-  // the lock, so that the entries are destroyed after the lock is released.
-  struct removed_entries {
-    std::unique_ptr<entry> first;
-    ~removed_entries() {
-      while (first != nullptr)
-        first = std::move(first->next);  // iterative, because a list may have thousands of entries
-    }
-  };
-
-  // The caller holds lock_ for all functions from bucket_of() to increment().
   [[nodiscard]] std::size_t bucket_of(const cache_key& key) const noexcept;
+  // The caller holds lock_ for all functions from find() to increment().
   [[nodiscard]] entry* find(const cache_key& key, unsigned long long context) const;
-  // Adds an entry and, if the table is full, evicts the least recently used entry without a claim
-  // to `removed`. Returns false if all entries are claimed.
-  [[nodiscard]] bool insert(std::unique_ptr<entry>& fresh, removed_entries& removed) noexcept;
-  void remove(entry& victim, removed_entries& removed) noexcept;
+  // Adds the only entry of `fresh` as the most recently used one. If the table is full, moves the
+  // least recently used entry without a claim to `removed`. Returns false if all are claimed.
+  [[nodiscard]] bool insert(std::list<entry>& fresh, std::list<entry>& removed) noexcept;
+  // Takes an entry out of the table and moves it to `removed`, or to claimed_and_removed_. The
+  // caller declares `removed` before it takes the lock, so that the entries are destroyed after the
+  // lock is released.
+  void remove(entry& victim, std::list<entry>& removed) noexcept;
   // Makes the entry the most recently used one.
-  void touch(entry& used) noexcept;
-  // Adds an entry to the LRU order as the most recently used one.
-  void link(entry& newest) noexcept;
-  // Removes an entry from the LRU order.
-  void unlink(entry& victim) noexcept;
+  void touch(entry& used) noexcept { entries_.splice(entries_.begin(), entries_, used.position); }
   void increment(cache_use use) noexcept;
 
   mutable std::mutex lock_;
   const std::size_t capacity_;
-  std::vector<std::unique_ptr<entry>> buckets_;
-  entry* newest_ = nullptr;
-  entry* oldest_ = nullptr;
-  graph_cache_counts counts_;
+  std::vector<entry*> buckets_;  // the first entry of each bucket; null if there is none
+  std::list<entry> entries_;     // the most recently used entry first
+  std::list<entry> claimed_and_removed_;
+  graph_cache_counts counts_;  // `size` is set by counts()
   std::optional<error> last_failure_;
 };
 

@@ -12,34 +12,12 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace weir::detail {
 namespace {
 
-// Returns the first node of the graph or of its subgraphs for whose kind `matches` returns true; an
-// empty node if there is none.
-template <class Predicate>
-graph_node find_node_if(CUgraph graph, const Predicate& matches, call_site at) {
-  for (const graph_node node : graph_ref{graph}.nodes(at)) {
-    const node_kind kind = node.kind(at);
-    if (matches(kind)) return node;
-    if (kind == node_kind::child_graph) {
-      CUgraph child = nullptr;
-      check(driver().cuGraphChildGraphNodeGetGraph(node.get(), &child),
-            "cuGraphChildGraphNodeGetGraph", subject::graph(graph), at);
-      if (const graph_node found = find_node_if(child, matches, at)) return found;
-    } else if (kind == node_kind::conditional) {
-      const auto conditional = find_conditional_metadata(graph, node.get());
-      if (!conditional) continue;
-      for (const CUgraph body : conditional->bodies) {
-        if (const graph_node found = find_node_if(body, matches, at)) return found;
-      }
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
+// Returns true if the driver allows nodes of this kind in the body of a conditional node.
 bool is_allowed_in_body(node_kind kind) noexcept {
   switch (kind) {
     case node_kind::kernel:
@@ -50,6 +28,35 @@ bool is_allowed_in_body(node_kind kind) noexcept {
     case node_kind::conditional: return true;
     default: return false;
   }
+}
+
+// Returns the first node of the graph or of its subgraphs for whose kind `matches` returns true; an
+// empty node if there is none.
+template <class Predicate>
+graph_node find_node_if(CUgraph graph, const Predicate& matches, call_site at) {
+  for (const graph_node node : graph_ref{graph}.nodes(at)) {
+    const node_kind kind = node.kind(at);
+    if (matches(kind)) return node;
+    for (const CUgraph part : parts_of(node, kind, at)) {
+      if (const graph_node found = find_node_if(part, matches, at)) return found;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<CUgraph> parts_of(graph_node node, node_kind kind, call_site at) {
+  if (kind == node_kind::child_graph) {
+    CUgraph child = nullptr;
+    check(driver().cuGraphChildGraphNodeGetGraph(node.get(), &child),
+          "cuGraphChildGraphNodeGetGraph", subject::graph(node.graph().get()), at);
+    return {child};
+  }
+  if (kind != node_kind::conditional) return {};
+  auto conditional = find_conditional_metadata(node.graph().get(), node.get());
+  if (!conditional) return {};
+  return std::move(conditional->bodies);
 }
 
 void throw_if_not_allowed_in_body(CUgraph graph, node_kind kind, call_site at) {

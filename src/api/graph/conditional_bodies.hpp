@@ -8,10 +8,13 @@
 #include <weir/core/call_site.hpp>
 #include <weir/graph/graph.hpp>
 
+#include <vector>
+
 namespace weir::detail {
 
-// Returns true if the driver allows nodes of this kind in the body of a conditional node.
-[[nodiscard]] bool is_allowed_in_body(node_kind kind) noexcept;
+// Returns the graphs that the node contains: the child graph of a child graph node, or the bodies
+// of a conditional node that weir knows. `kind` is the kind of the node.
+[[nodiscard]] std::vector<abi::CUgraph> parts_of(graph_node node, node_kind kind, call_site at);
 
 // Throws if weir knows that the graph is a body or is inside one, and a body cannot contain nodes
 // of this kind.
@@ -29,7 +32,8 @@ void throw_if_not_allowed_in_body(abi::CUgraph graph, node_kind kind, call_site 
 // none.
 [[nodiscard]] graph_node find_conditional(abi::CUgraph graph, call_site at);
 
-// Throws an error that explains why the graph cannot be cloned.
+// Throws the error of a failed clone. NOT_SUPPORTED is explained by a node that cannot be copied,
+// if the graph contains one.
 [[noreturn, gnu::cold]] void fail_clone(abi::CUresult answer, graph_ref graph, call_site at);
 
 }  // namespace weir::detail

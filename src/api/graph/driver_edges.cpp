@@ -10,18 +10,11 @@ namespace {
 
 constexpr CUresult lacking = CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER;
 
-bool all_ordinary(const CUgraphEdgeData* data, std::size_t count) noexcept {
-  constexpr CUgraphEdgeData ordinary{};
+bool all_zero(const CUgraphEdgeData* data, std::size_t count) noexcept {
+  constexpr CUgraphEdgeData zero{};
   return data == nullptr || std::all_of(data, data + count, [&](const CUgraphEdgeData& each) {
-           return std::memcmp(&each, &ordinary, sizeof ordinary) == 0;
+           return std::memcmp(&each, &zero, sizeof zero) == 0;
          });
-}
-
-// Called after a successful or failed call of a function without edge data. On success sets the
-// caller's edge data to 0. Returns `answer`.
-CUresult with_ordinary(CUresult answer, CUgraphEdgeData* data, const std::size_t* count) noexcept {
-  if (answer == CUDA_SUCCESS && data != nullptr) std::fill_n(data, *count, CUgraphEdgeData{});
-  return answer;
 }
 
 }  // namespace
@@ -30,27 +23,27 @@ CUresult get_edges(CUgraph graph, CUgraphNode* sources, CUgraphNode* targets, CU
                    std::size_t* count) noexcept {
   const CUresult answer = driver().cuGraphGetEdges_v2(graph, sources, targets, data, count);
   if (answer != lacking) return answer;
-  return with_ordinary(driver().cuGraphGetEdges(graph, sources, targets, count), data, count);
+  return driver().cuGraphGetEdges(graph, sources, targets, count);
 }
 
 CUresult get_dependencies(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* data,
                           std::size_t* count) noexcept {
   const CUresult answer = driver().cuGraphNodeGetDependencies_v2(node, nodes, data, count);
   if (answer != lacking) return answer;
-  return with_ordinary(driver().cuGraphNodeGetDependencies(node, nodes, count), data, count);
+  return driver().cuGraphNodeGetDependencies(node, nodes, count);
 }
 
 CUresult get_dependents(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* data,
                         std::size_t* count) noexcept {
   const CUresult answer = driver().cuGraphNodeGetDependentNodes_v2(node, nodes, data, count);
   if (answer != lacking) return answer;
-  return with_ordinary(driver().cuGraphNodeGetDependentNodes(node, nodes, count), data, count);
+  return driver().cuGraphNodeGetDependentNodes(node, nodes, count);
 }
 
 CUresult connect(CUgraph graph, const CUgraphNode* sources, const CUgraphNode* targets,
                  const CUgraphEdgeData* data, std::size_t count) noexcept {
   const CUresult answer = driver().cuGraphAddDependencies_v2(graph, sources, targets, data, count);
-  if (answer != lacking || !all_ordinary(data, count)) return answer;
+  if (answer != lacking || !all_zero(data, count)) return answer;
   return driver().cuGraphAddDependencies(graph, sources, targets, count);
 }
 
@@ -58,7 +51,7 @@ CUresult disconnect(CUgraph graph, const CUgraphNode* sources, const CUgraphNode
                     const CUgraphEdgeData* data, std::size_t count) noexcept {
   const CUresult answer =
       driver().cuGraphRemoveDependencies_v2(graph, sources, targets, data, count);
-  if (answer != lacking || !all_ordinary(data, count)) return answer;
+  if (answer != lacking || !all_zero(data, count)) return answer;
   return driver().cuGraphRemoveDependencies(graph, sources, targets, count);
 }
 
@@ -66,7 +59,7 @@ CUresult set_frontier(CUstream stream, CUgraphNode* nodes, const CUgraphEdgeData
                       std::size_t count, unsigned flags) noexcept {
   const CUresult answer =
       driver().cuStreamUpdateCaptureDependencies_v2(stream, nodes, data, count, flags);
-  if (answer != lacking || !all_ordinary(data, count)) return answer;
+  if (answer != lacking || !all_zero(data, count)) return answer;
   return driver().cuStreamUpdateCaptureDependencies(stream, nodes, count, flags);
 }
 

@@ -4,14 +4,20 @@
 
 #include "driver/table.hpp"
 
+#include <weir/graph/nodes/graph_node.hpp>
+
 #include <cstddef>
 
 namespace weir::detail {
 
+[[nodiscard]] inline edge_data to_edge_data(const CUgraphEdgeData& data) noexcept {
+  return {data.from_port, data.to_port, data.type};
+}
+
 // Each function except add_to_graph() calls the driver's function with edge data, or the older
-// function without edge data if the driver is older than CUDA 12.3. With such a driver, edge data
-// that are read are 0. Edge data that are passed must be 0, or the result is
-// CALL_REQUIRES_NEWER_DRIVER. `data` may be null.
+// function without edge data if the driver is older than CUDA 12.3. Such a driver does not fill
+// `data`, so a caller that reads edges passes zeros. A change with edge data other than 0 then
+// fails with CALL_REQUIRES_NEWER_DRIVER. `data` may be null.
 
 // Driver: cuGraphGetEdges.
 [[nodiscard]] CUresult get_edges(CUgraph graph, CUgraphNode* sources, CUgraphNode* targets,

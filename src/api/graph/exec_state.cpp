@@ -5,24 +5,13 @@
 
 #include "api/deferred/release_when_idle.hpp"
 
-#include <algorithm>
 #include <span>
 #include <utility>
 
 namespace weir::detail {
 
-exec_state::~exec_state() {
-  if (green_ != nullptr) green_->release_noexcept();
-}
-
-void exec_state::end(exec_state* state) noexcept {
-  if (state == nullptr) return;
-  state->retire_all();
-  delete state;
-}
-
 bool exec_state::track_launch(stream_ref stream, call_site at) {
-  captured.track_launch();
+  note_launch(captured);
   if (!has_owners()) return false;
   const bool held = recent_launches_->register_stream(stream.get(), {}, at);
   launched_.store(true, std::memory_order_relaxed);
@@ -55,8 +44,8 @@ void exec_state::retire_all() noexcept {
       for (keep_alive_ref& share : kept) all.push_back(std::move(share));
     }
   } catch (...) {
-    // Memory for the list of owners is exhausted. The owners are leaked, because launches that are
-    // not done may use them.
+    // Memory for the list of owners is exhausted. The other owners are leaked, because launches
+    // that are not done may use them.
     for (auto& [node, kept] : owners_) {
       for (keep_alive_ref& share : kept) static_cast<void>(share.release());
     }

@@ -19,8 +19,8 @@
 
 namespace weir::detail {
 
-// The tags of an executable, its green context, and the owners: objects that its node parameters
-// use. Created only if there is something to store.
+// The tags of an executable, its green context, its captured memory, and the owners: objects that
+// its node parameters use. Created only if there is something to store.
 //
 // An owner is released when the launches that may use it are done. The driver runs the launches of
 // one executable one after another. Therefore it suffices to wait for the launches since the
@@ -33,28 +33,26 @@ class exec_state {
   exec_state() = default;
   exec_state(const exec_state&) = delete;
   exec_state& operator=(const exec_state&) = delete;
+  // Called on any thread after the executable was destroyed. The owners are released when all
+  // launches so far are done.
+  ~exec_state() { retire_all(); }
 
   tag_list tags;
 
-  // Takes over a reference to the green context in which the executable was instantiated. The
-  // reference that the source graph holds does not suffice, because an update of the executable
-  // replaces it.
-  void keep_green_context(green_state& share) noexcept { green_ = &share; }
+  // The green context in which the executable was instantiated. The reference that the source graph
+  // holds does not suffice, because an update of the executable replaces it.
+  green_state_ref green;
 
-  // Destroys the state. Called from any thread after the executable was destroyed. The owners are
-  // released when all launches so far are done. `state` may be null.
-  static void end(exec_state* state) noexcept;
-
-  // References to the memory that the executable allocates and that buffers of its captures still
-  // refer to (captured_memory.hpp). Released before the executable is destroyed.
-  captured_memory_use captured;
+  // The owners of the captured memory that the executable allocates. Released before the executable
+  // is destroyed.
+  captured_memory_owners captured;
 
   [[nodiscard]] bool has_owners() const noexcept { return !owners_.empty(); }
   // Returns true if launches have to be tracked.
   [[nodiscard]] bool tracks_launches() const noexcept { return has_owners() || !captured.empty(); }
 
-  // Called before a launch in `stream`. Returns true if weir does not own the stream: then the
-  // caller must call mark_launch_end() after the launch, which records an event there.
+  // Called before a launch in `stream`. Returns true if there are owners and weir does not own the
+  // stream: then the caller must call mark_launch_end() after the launch, which records an event.
   [[nodiscard]] bool track_launch(stream_ref stream, call_site at);
   void mark_launch_end(stream_ref stream, call_site at) {
     recent_launches_->record(stream.get(), at);
@@ -66,7 +64,8 @@ class exec_state {
   // Called after the driver has set the node's parameters. Makes the reserved owners the node's
   // owners and releases the previous ones.
   void set(abi::CUgraphNode node) noexcept;
-  // Called if the driver has refused the parameters. Releases the owners of reserve().
+  // Releases the owners of reserve(), if set() was not called because the driver has refused the
+  // parameters.
   void discard_pending() noexcept { pending_owners_.clear(); }
   // Releases all owners, because the executable no longer uses them.
   void retire_all() noexcept;
@@ -75,7 +74,6 @@ class exec_state {
   using owners = std::vector<keep_alive_ref>;
   // Releases these owners when the launches that may use them are done.
   void retire(owners&& retired) noexcept;
-  ~exec_state();
 
   std::unordered_map<abi::CUgraphNode, owners> owners_;
   owners pending_owners_;                           // from reserve(), for set()
@@ -83,7 +81,6 @@ class exec_state {
   std::shared_ptr<pending_uses> earlier_launches_;  // the launches before those
   std::shared_ptr<pending_uses> spare_uses_;        // empty list, so that retire() cannot fail
   std::atomic<bool> launched_{false};               // true if `recent_launches_` has an entry
-  green_state* green_ = nullptr;                    // reference, or null
 };
 
 }  // namespace weir::detail

@@ -23,21 +23,10 @@ using detail::driver;
 using detail::require_open;
 using detail::subject;
 
-namespace {
-
-// The driver calls this function when no graph refers to the object any more. No destructor of the
-// program may run on that thread, so it is deferred.
-void CUDA_CB release_kept_object(void* data) {
-  detail::defer_user_destructor(*static_cast<detail::deferred_task*>(data));
-}
-
-}  // namespace
-
 void detail::destroy_owned_graph(CUgraph_st* graph) noexcept {
   if (is_unusable(graph)) return;
   if (any_capture_active() && transfer_to_capture(graph)) return;
   forget_metadata(graph);
-  note_captured_graph_destroyed(graph);
   report_if_failed(driver().cuGraphDestroy(graph), "cuGraphDestroy", subject::graph(graph));
 }
 
@@ -49,20 +38,8 @@ CUgraph_st* detail::detach_graph(graph& owner) noexcept {
   return owner.exchange_handle(closed_handle<CUgraph_st>());
 }
 
-void detail::keep_in_graph(CUgraph_st* graph, deferred_task& object, call_site at) {
-  // Destroys the object if this function throws before the user object owns it.
-  struct guard {
-    deferred_task* object;
-    ~guard() {
-      if (object != nullptr) static_cast<void>(object->run(*object));
-    }
-  } pending{&object};
-  const graph_ref named_graph{graph};
-  CUgraph_st* const handle = require_open(named_graph, "cuUserObjectCreate", at);
-  const abi::CUuserObject owner =
-      create_user_object(&object, &release_kept_object, subject::graph(handle), at);
-  pending.object = nullptr;
-  move_to_graph(handle, owner, at);
+void detail::keep_in_graph(CUgraph_st* graph, keep_alive_ref owner, call_site at) {
+  move_to_graph(require_open(graph_ref{graph}, "cuUserObjectCreate", at), std::move(owner), at);
 }
 
 graph::graph(call_site at) : graph_ref{detail::closed_handle<CUgraph_st>()} {
@@ -103,13 +80,12 @@ graph::~graph() {
 void graph::close(call_site at) {
   if (closed()) return;
   if (detail::is_unusable(get())) {
-    detail::detach_graph(*this);
+    detail::detach_graph(*this);  // leaks the graph: a GPU's driver would crash
     return;
   }
   CUgraph_st* const handle = detail::require_not_capturing(*this, "cuGraphDestroy", at);
   detail::detach_graph(*this);
   detail::metadata_removal removal{handle};
-  detail::note_captured_graph_destroyed(handle);
   const abi::CUresult answer = driver().cuGraphDestroy(handle);
   if (answer != abi::CUDA_SUCCESS) removal.restore();
   check(answer, "cuGraphDestroy", subject::graph(handle), at);
@@ -117,7 +93,7 @@ void graph::close(call_site at) {
 
 CUgraph_st* graph::release(call_site at) {
   if (closed()) detail::throw_closed("weir::graph::release", subject::graph(get()), at);
-  detail::note_captured_graph_released(get());
+  detail::disown_captured_memory(get());
   return detail::detach_graph(*this);
 }
 

@@ -9,6 +9,7 @@
 #include "api/deferred/release_when_idle.hpp"
 #include "api/device/context_id.hpp"
 #include "api/graph/cache_table.hpp"
+#include "api/graph/graph_checks.hpp"
 
 #include <utility>
 
@@ -48,8 +49,8 @@ exec_result make_exec(detail::cache_table::claim& claim, const graph& source,
     if (!claim.is_exec_in_use()) {
       try {
         if (previous->value.update(source, at)) return {claim.share(), cache_use::updated};
-      } catch (const error&) {  // instantiate a new one
-        claim.drop_exec();
+      } catch (const error&) {
+        claim.drop_exec();  // after an unexpected error, it is not launched again
       }
     }
   }
@@ -72,7 +73,7 @@ void cache_scope::keep_share(detail::keep_alive_ref owner, call_site at) {
     }
     graph = graph_ref{part.graph};
   }
-  graph.keep(std::move(owner), at);
+  detail::keep_in_graph(graph.get(), std::move(owner), at);
 }
 
 namespace detail {
@@ -85,12 +86,7 @@ graph_cache_base::graph_cache_base(const graph_cache_options& options, call_site
   if (options.capacity == 0)
     throw_error(errc::invalid_value, call, "", "the capacity is 0; use at least 1", at);
   require_valid_mode(options.capture.mode, call, {}, at);
-  if (options.instantiate.auto_free_on_launch && options.instantiate.device_launch) {
-    throw_error(errc::invalid_value, call, "",
-                "a graph that the device launches cannot free memory on launch; choose one of "
-                "auto_free_on_launch and device_launch",
-                at);
-  }
+  require_valid_options(options.instantiate, call, {}, at);
   instantiate_.upload_in.reset();
   table_ = new cache_table{options.capacity};
 }
@@ -107,7 +103,8 @@ cache_use graph_cache_base::run(stream_ref stream, const cache_key& key, unsigne
                                 cache_body body, call_site at) {
   CUstream const handle = require_open(stream, run_call, at);
   const stream_context identity = stream_context_of(handle, at);
-  // Other code may capture a stream that weir does not own.
+  // No query is needed for a stream of weir while no capture through weir is open. Other code may
+  // capture a stream that weir does not own.
   if (any_capture_active() || !identity.owned) [[unlikely]] {
     if (capture_status_of(stream, at) != capture_status::none) return run_in_capture(stream, body);
   }
@@ -120,7 +117,8 @@ cache_use graph_cache_base::run(stream_ref stream, const cache_key& key, unsigne
 }
 
 cache_use graph_cache_base::run_in_capture(stream_ref stream, cache_body body) {
-  cache_scope scope{stream, graph_ref{nullptr}, nullptr};
+  cache_scope scope{stream, graph_ref{nullptr},
+                    nullptr};  // keep() queries the driver for the graph
   body.call(body.function, scope);
   table_->record_use(cache_use::recorded);
   return cache_use::recorded;
@@ -139,7 +137,7 @@ cache_use graph_cache_base::capture_and_run(stream_ref stream, const cache_key& 
                                             cache_body body, call_site at) {
   if (capture_status_of(stream, at) != capture_status::none)
     return run_in_capture(stream, body);  // the capture was started directly through the driver
-  if (is_legacy(stream.get())) return run_eagerly(stream, body, at);
+  if (is_legacy(stream.get())) return run_eagerly(stream, body, at);  // it cannot be captured
   cache_table::lookup_result found = table_->find_or_claim(key, context, version);
   cache_use use = cache_use::replayed;
   if (found.claimed != nullptr) {
@@ -158,8 +156,10 @@ cache_use graph_cache_base::capture_and_run(stream_ref stream, const cache_key& 
       use = result.use;
       found.ready = claim.store_exec(std::move(result.exec), version, use);
     } catch (const error& e) {
-      // No work was queued so far, so the body can run again without a graph, if the failure was
-      // only a refusal in a capture.
+      // No work was queued so far, so the body can run again without a graph. An error of the body
+      // itself permits that only if it is a refusal in a capture. A failed begin or end of the
+      // capture, or a failed instantiation, permits it, too. The exception is a stream that the
+      // body left unjoined: running the body again would hide that mistake.
       const bool can_run_eagerly = body_runs ? is_refusal_in_capture(e.result())
                                              : e.result() != errc::stream_capture_unjoined;
       if (!can_run_eagerly) throw;

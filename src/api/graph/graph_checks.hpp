@@ -13,11 +13,7 @@ namespace weir::detail {
 // Returns the handle of the graph for a driver call. Throws if the graph is closed or unusable
 // (graph_parts.hpp), or this thread runs a host function.
 inline CUgraph require_open(graph_ref g, const char* call, call_site at) {
-  const subject object = subject::graph(g.get());
-  require_outside_host_function(call, object, at);
-  if (g.get() == closed_handle<CUgraph_st>()) [[unlikely]] {
-    throw_closed(call, object, at);
-  }
+  require_open(subject::graph(g.get()), call, at);
   if (is_unusable(g.get())) [[unlikely]] {
     fail_unusable_graph(g.get(), call, at);
   }
@@ -33,23 +29,24 @@ inline CUgraph require_not_capturing(graph_ref g, const char* call, call_site at
   return handle;
 }
 
-// Called when the owner of `graph` is destroyed. Destroys the graph. If a capture records into it
-// or into a subgraph of it, leaves the destruction to the end of that capture.
+// Destroys a graph that has lost its owner. If a capture records into it or into a subgraph of it,
+// leaves the destruction to the end of that capture. Leaks an unusable graph (graph_parts.hpp).
 void destroy_owned_graph(CUgraph graph) noexcept;
 
 // Returns the handle of the executable for a driver call. Throws if it is closed or this thread
 // runs a host function.
 inline CUgraphExec require_open_exec(CUgraphExec exec, const char* call, call_site at) {
-  const subject object = subject::graph_exec(exec);
-  require_outside_host_function(call, object, at);
-  if (exec == closed_handle<CUgraphExec_st>()) [[unlikely]] {
-    throw_closed(call, object, at);
-  }
+  require_open(subject::graph_exec(exec), call, at);
   return exec;
 }
 
-// Returns the handle of the stream for the launch of an executable. Throws if the stream is closed,
-// captures for weir, or this thread runs a host function. The driver refuses other captures.
+// Throws an error about `object` if the options exclude each other.
+void require_valid_options(const instantiate_options& options, const char* call, subject object,
+                           call_site at);
+
+// Returns the handle of the stream for the launch of an executable. Throws if the stream is closed
+// or this thread runs a host function. Also throws if the stream is capturing, unless all captures
+// were started directly through the driver, which then refuses the launch.
 inline CUstream require_launch_stream(stream_ref stream, const char* call, call_site at) {
   const CUstream handle = require_open(stream, call, at);
   if (any_capture_active()) [[unlikely]] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/graph/graph_exec.cpp - instantiates, launches, updates and destroys executable graphs.
+// api/graph/graph_exec.cpp - instantiates, launches, changes and destroys executable graphs.
 #include <weir/completion/completion.hpp>
 #include <weir/core/error.hpp>
 #include <weir/core/to_string.hpp>
@@ -17,8 +17,12 @@
 #include "api/graph/exec_state.hpp"
 #include "api/graph/graph_checks.hpp"
 #include "api/graph/instantiation_failure.hpp"
+#include "api/graph/node_calls.hpp"
 #include "api/graph/node_metadata.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,21 +46,25 @@ unsigned flags_of(const instantiate_options& options) noexcept {
          (options.node_priorities ? abi::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0u);
 }
 
-// Throws if both options are set (rule 135 of docs/internals/rules.md).
-void check_options(const instantiate_options& options, graph_ref object, call_site at) {
-  if (options.auto_free_on_launch && options.device_launch) {
-    detail::throw_error(
-        errc::invalid_value, instantiate_call, to_string(object),
-        "a graph that the device launches cannot free memory on launch; choose one of "
-        "auto_free_on_launch and device_launch",
-        at);
-  }
+instantiate_options options_from(abi::cuuint64_t flags) noexcept {
+  return {
+      .auto_free_on_launch = (flags & abi::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0,
+      .device_launch = (flags & abi::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0,
+      .node_priorities = (flags & abi::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0};
+}
+
+abi::cuuint64_t query_flags(CUgraphExec_st* handle, call_site at) {
+  constexpr const char* call = "cuGraphExecGetFlags";
+  CUgraphExec_st* const exec = require_open_exec(handle, call, at);
+  abi::cuuint64_t flags = 0;
+  check(driver().cuGraphExecGetFlags(exec, &flags), call, subject::graph_exec(exec), at);
+  return flags;
 }
 
 // Called before an executable is destroyed. After that, the driver may reuse the addresses of its
 // memory.
 void release_captured_memory(detail::exec_state* state) noexcept {
-  if (state != nullptr) state->captured.release_all();
+  if (state != nullptr) state->captured.clear();
 }
 
 void destroy_exec(CUgraphExec_st* handle) noexcept {
@@ -83,25 +91,49 @@ completion completion_of_queued(stream_ref stream, const char* operation, call_s
   }
 }
 
-struct end_state {
-  void operator()(detail::exec_state* state) const noexcept { detail::exec_state::end(state); }
-};
-using exec_state_ptr = std::unique_ptr<detail::exec_state, end_state>;
+[[noreturn, gnu::cold]] void fail_enabling(abi::CUresult answer, const char* call, graph_node node,
+                                           call_site at) {
+  // Does not query the kind of the node for a better message. A GPU's driver may crash if the node
+  // was destroyed.
+  detail::throw_error(
+      static_cast<errc>(answer), call, to_string(node),
+      "the node cannot be disabled; use kernels, copies and fills of the graph that "
+      "was instantiated",
+      at);
+}
+
+void set_enabled(CUgraphExec_st* handle, graph_node node, unsigned enabled, call_site at) {
+  constexpr const char* call = "cuGraphNodeSetEnabled";
+  CUgraphExec_st* const exec = require_open_exec(handle, call, at);
+  const abi::CUresult answer =
+      driver().cuGraphNodeSetEnabled(exec, detail::require_open(node, call, at), enabled);
+  if (answer != abi::CUDA_SUCCESS) fail_enabling(answer, call, node, at);
+}
 
 // Returns what weir stores about an executable of the graph; null if there is nothing to store.
-exec_state_ptr make_state(CUgraph_st* graph, CUctx_st* context) {
+std::unique_ptr<detail::exec_state> make_state(CUgraph_st* graph, CUctx_st* context) {
   detail::tag_list tags = detail::get_tags(graph);
-  const bool is_green = detail::is_green(context);
-  if (tags.tags.empty() && !is_green && !detail::any_captured_memory()) return nullptr;
-  exec_state_ptr state{new detail::exec_state};
+  detail::green_state_ref green{detail::acquire_green_state(context)};
+  detail::captured_memory_owners captured = detail::get_captured_memory(graph);
+  if (tags.tags.empty() && green == nullptr && captured.empty()) return nullptr;
+  auto state = std::make_unique<detail::exec_state>();
   state->tags = std::move(tags);
-  if (detail::green_state* const share = is_green ? detail::acquire_green_state(context) : nullptr)
-    state->keep_green_context(*share);
-  state->captured.add(graph);
+  state->green = std::move(green);
+  state->captured = std::move(captured);
   return state;
 }
 
 }  // namespace
+
+// Rule 135 of docs/internals/rules.md.
+void detail::require_valid_options(const instantiate_options& options, const char* call,
+                                   subject object, call_site at) {
+  if (!options.auto_free_on_launch || !options.device_launch) return;
+  throw_error(errc::invalid_value, call, to_text(object),
+              "a graph that the device launches cannot free memory on launch; choose one of "
+              "auto_free_on_launch and device_launch",
+              at);
+}
 
 graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags,
                             std::optional<stream_ref> upload_in, call_site at) {
@@ -115,7 +147,7 @@ graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags,
   if (context == nullptr) context = detail::current_or_primary_context(at);
   const detail::make_current current{context, at};
   const detail::relaxed_capture_mode guard{at};
-  exec_state_ptr state = make_state(handle, context);
+  std::unique_ptr<detail::exec_state> state = make_state(handle, context);
   abi::CUgraphExec created = nullptr;
   const abi::CUresult answer = driver().cuGraphInstantiateWithParams(&created, handle, &params);
   if (answer != abi::CUDA_SUCCESS) detail::fail_instantiation(answer, params, source, at);
@@ -125,12 +157,12 @@ graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags,
 }
 
 graph_exec graph_ref::instantiate(instantiate_options options, call_site at) const {
-  check_options(options, *this, at);
+  detail::require_valid_options(options, instantiate_call, subject::graph(get()), at);
   return graph_exec::make(*this, nullptr, flags_of(options), options.upload_in, at);
 }
 
 graph_exec graph::instantiate(instantiate_options options, call_site at) const {
-  check_options(options, *this, at);
+  detail::require_valid_options(options, instantiate_call, subject::graph(get()), at);
   return graph_exec::make(*this, context_, flags_of(options), options.upload_in, at);
 }
 
@@ -140,14 +172,8 @@ graph_exec graph_exec::adopt(CUgraphExec_st* handle, call_site at) {
   if (handle == nullptr)
     detail::throw_error(errc::invalid_handle, call, "null",
                         "the executable graph is null; pass an existing one", at);
-  graph_exec adopted{handle, nullptr, 0};
-  try {
-    adopted.flags_ = flags_of(adopted.options(at));
-  } catch (...) {
-    static_cast<void>(adopted.release(at));
-    throw;
-  }
-  return adopted;
+  // The conversions drop flags that weir does not know.
+  return graph_exec{handle, nullptr, flags_of(options_from(query_flags(handle, at)))};
 }
 
 graph_exec& graph_exec::operator=(graph_exec&& other) noexcept {
@@ -164,7 +190,7 @@ graph_exec::~graph_exec() {
   detail::destroy_or_defer([handle = handle_, state = state_] {
     release_captured_memory(state);
     destroy_exec(handle);
-    detail::exec_state::end(state);
+    delete state;
   });
 }
 
@@ -176,8 +202,8 @@ void graph_exec::launch(stream_ref stream, call_site at) const {
     detail::check(detail::driver().cuGraphLaunch(exec, launch_stream), call, stream, at);
     return;
   }
-  // Before the launch, which must not happen if memory runs out. After a failed launch the entry
-  // counts as done.
+  // Tracks the launch first, because the launch must not happen if memory runs out. After a failed
+  // launch the entry counts as done.
   const bool must_mark_end = state_->track_launch(stream, at);
   detail::check(detail::driver().cuGraphLaunch(exec, launch_stream), call, stream, at);
   if (must_mark_end) state_->mark_launch_end(stream, at);
@@ -208,15 +234,13 @@ graph_update graph_exec::update(graph_ref source, call_site at) {
   constexpr const char* call = "cuGraphExecUpdate";
   CUgraphExec_st* const exec = require_open_exec(handle_, call, at);
   CUgraph_st* const source_graph = require_not_capturing(source, call, at);
-  std::size_t shared = 0;
-  if (detail::any_captured_memory()) [[unlikely]] {
-    if (state_ == nullptr) state_ = new detail::exec_state;
-    shared = state_->captured.add(source_graph);
-  }
+  detail::captured_memory_owners captured = detail::get_captured_memory(source_graph);
+  // Allocated first, because the executable must not be updated if memory runs out.
+  if (!captured.empty() && state_ == nullptr) state_ = new detail::exec_state;
   abi::CUgraphExecUpdateResultInfo info = {};
   const abi::CUresult answer = driver().cuGraphExecUpdate_v2(exec, source_graph, &info);
-  if (answer != abi::CUDA_SUCCESS && shared != 0) state_->captured.release(shared);
   if (answer == abi::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) {
+    // The driver may refuse the update without a reason.
     return {info.result == abi::CU_GRAPH_EXEC_UPDATE_SUCCESS
                 ? update_reason::other
                 : static_cast<update_reason>(info.result),
@@ -230,7 +254,10 @@ graph_update graph_exec::update(graph_ref source, call_site at) {
         at);
   }
   check(answer, call, subject::graph_exec(exec), at);
-  if (state_ != nullptr) state_->retire_all();
+  if (state_ != nullptr) {
+    state_->captured.merge(captured);
+    state_->retire_all();
+  }
   return {};
 }
 
@@ -241,16 +268,72 @@ graph_update graph_exec::update_or_reinstantiate(graph_ref source, call_site at)
 }
 
 instantiate_options graph_exec::options(call_site at) const {
-  constexpr const char* call = "cuGraphExecGetFlags";
+  // The driver does not report the flag of node priorities, so it is taken from `flags_`.
+  return options_from(query_flags(handle_, at) |
+                      (flags_ & abi::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY));
+}
+
+void graph_exec::disable(graph_node node, call_site at) { set_enabled(handle_, node, 0, at); }
+void graph_exec::enable(graph_node node, call_site at) { set_enabled(handle_, node, 1, at); }
+
+bool graph_exec::enabled(graph_node node, call_site at) const {
+  constexpr const char* call = "cuGraphNodeGetEnabled";
   CUgraphExec_st* const exec = require_open_exec(handle_, call, at);
-  abi::cuuint64_t flags = 0;
-  check(driver().cuGraphExecGetFlags(exec, &flags), call, subject::graph_exec(exec), at);
-  instantiate_options options;
-  options.auto_free_on_launch = (flags & abi::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
-  options.device_launch = (flags & abi::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0;
-  options.node_priorities =
-      ((flags | flags_) & abi::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0;
-  return options;
+  unsigned enabled = 0;
+  const abi::CUresult answer =
+      driver().cuGraphNodeGetEnabled(exec, detail::require_open(node, call, at), &enabled);
+  if (answer != abi::CUDA_SUCCESS) fail_enabling(answer, call, node, at);
+  return enabled != 0;
+}
+
+graph_node graph_exec::find(std::string_view tag, call_site at) const {
+  constexpr const char* call = "weir::graph_exec::find";
+  require_open_exec(handle_, call, at);
+  graph_node found;
+  if (state_ == nullptr || tag.empty()) return found;
+  const detail::tag_list& list = state_->tags;
+  for (const auto& [name, node] : list.tags) {
+    if (name != tag) continue;
+    if (found)
+      detail::throw_error(
+          errc::invalid_value, call, "",
+          fmt::format("several nodes have the tag \"{}\"; give each node its own tag", tag), at);
+    found = graph_node{node, list.graph};
+  }
+  if (found && !detail::is_present(list, found.get())) {
+    detail::throw_error(
+        errc::invalid_value, call, "",
+        fmt::format(
+            "node \"{}\" or its graph was destroyed; keep the graph that was instantiated as "
+            "long as its nodes are looked up",
+            tag),
+        at);
+  }
+  return found;
+}
+
+// Delegates to another constructor. Therefore, if a step throws, the destructor runs and undoes the
+// earlier steps.
+detail::node_change::node_change(graph_exec& exec, graph_node node, owner_list owners, call_site at)
+    : node_change{exec, node} {
+  constexpr const char* call = "cuGraphExecNodeSetParams";
+  require_open_exec(exec.handle_, call, at);
+  require_open(node, call, at);
+  const auto is_present = [](const keep_alive_ref& share) { return static_cast<bool>(share); };
+  if (exec.state_ == nullptr && std::any_of(owners.first, owners.first + owners.size, is_present)) {
+    exec.state_ = new exec_state;
+  }
+  if (exec.state_ != nullptr) exec.state_->reserve(node.get(), owners);
+  if (exec.context_ != nullptr) pushed_ = push_current(exec.context_, at);
+}
+
+detail::node_change::~node_change() {
+  if (exec_.state_ != nullptr) exec_.state_->discard_pending();
+  if (pushed_) pop_current();
+}
+
+void detail::node_change::commit() noexcept {
+  if (exec_.state_ != nullptr) exec_.state_->set(node_.get());
 }
 
 void graph_exec::close(call_site at) {
@@ -260,19 +343,17 @@ void graph_exec::close(call_site at) {
   handle_ = detail::closed_handle<CUgraphExec_st>();
   release_captured_memory(state_);
   const abi::CUresult answer = driver().cuGraphExecDestroy(handle);
-  detail::exec_state::end(std::exchange(state_, nullptr));
+  delete std::exchange(state_, nullptr);
   check(answer, "cuGraphExecDestroy", subject::graph_exec(handle), at);
 }
 
 CUgraphExec_st* graph_exec::release(call_site at) {
   if (closed()) detail::throw_closed("weir::graph_exec::release", subject::graph_exec(handle_), at);
-  if (state_ != nullptr) state_->captured.track_launch();
+  if (state_ != nullptr) detail::note_launch(state_->captured);
   // A state with owners is leaked, because weir is not informed when other code destroys the
   // executable.
-  if (detail::exec_state* const state = std::exchange(state_, nullptr);
-      state != nullptr && !state->has_owners()) {
-    detail::exec_state::end(state);
-  }
+  detail::exec_state* const state = std::exchange(state_, nullptr);
+  if (state != nullptr && !state->has_owners()) delete state;
   return std::exchange(handle_, detail::closed_handle<CUgraphExec_st>());
 }
 

@@ -4,9 +4,7 @@
 
 #include "api/core/check.hpp"
 #include "api/core/never_destroyed.hpp"
-#include "api/graph/graph_parts.hpp"
 #include "api/graph/node_calls.hpp"
-#include "api/graph/node_metadata.hpp"
 #include "api/graph/user_object.hpp"
 
 #include <algorithm>
@@ -14,8 +12,6 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,35 +45,48 @@ node_metadata& graph_metadata_store::metadata_of(graph_metadata& owner_metadata,
   return metadata->second;
 }
 
-std::vector<CUuserObject> graph_metadata_store::erase_node(graph_metadata& owner_metadata,
-                                                           CUgraphNode node) noexcept {
-  for (auto next = owner_metadata.parts.begin(); next != owner_metadata.parts.end();) {
-    const CUgraph part = *next++;
-    if (find(part)->node == node) erase(part);
-  }
-  std::vector<CUuserObject> owners;
+bool graph_metadata::has_node(CUgraphNode searched) const noexcept {
+  if (nodes.contains(searched)) return true;
+  // Searches from the end, because callers mostly ask for a node that was added recently.
+  return std::ranges::find(sites.rbegin(), sites.rend(), searched, &node_call_site::node) !=
+         sites.rend();
+}
+
+std::vector<kept_owner> graph_metadata_store::erase_node(graph_metadata& owner_metadata,
+                                                         CUgraphNode node,
+                                                         graph_metadata_map& removed) noexcept {
+  const auto [first_part, last_part] = owner_metadata.parts.equal_range(node);
+  for (auto part = first_part; part != last_part; ++part) extract(part->second, removed);
+  owner_metadata.parts.erase(first_part, last_part);
+  update_count();
+  std::vector<kept_owner> owners;
   if (const auto metadata = owner_metadata.nodes.find(node);
       metadata != owner_metadata.nodes.end()) {
     owners = std::move(metadata->second.owners);
     owner_metadata.nodes.erase(metadata);
   }
-  update_count();
   return owners;
 }
 
-void graph_metadata_store::extract(CUgraph graph, std::vector<graph_metadata_map::node_type>& out) {
+void graph_metadata_store::extract(CUgraph graph, graph_metadata_map& removed) noexcept {
   graph_metadata_map::node_type extracted = graphs.extract(graph);
   if (extracted.empty()) return;
-  out.push_back(std::move(extracted));
-  for (const CUgraph part : std::list{out.back().mapped().parts}) extract(part, out);
+  const auto moved = removed.insert(std::move(extracted)).position;
+  for (const auto& [node, part] : moved->second.parts) extract(part, removed);
 }
 
-void graph_metadata_store::erase(CUgraph graph) noexcept {
-  const graph_metadata_map::node_type erased = graphs.extract(graph);
-  if (erased.empty()) return;
-  if (erased.mapped().unusable) unusable_graph_count.fetch_sub(1, std::memory_order_relaxed);
-  if (graph_metadata* const parent = find(erased.mapped().parent)) std::erase(parent->parts, graph);
-  for (const CUgraph part : erased.mapped().parts) erase(part);
+void graph_metadata_store::erase(CUgraph graph, graph_metadata_map& removed) noexcept {
+  const graph_metadata* const erased = find(graph);
+  if (erased == nullptr) return;
+  if (erased->unusable) unusable_graph_count.fetch_sub(1, std::memory_order_relaxed);
+  if (graph_metadata* const parent = find(erased->parent)) {
+    const auto [first, last] = parent->parts.equal_range(erased->node);
+    const auto found =
+        std::find_if(first, last, [=](const auto& each) { return each.second == graph; });
+    if (found != last) parent->parts.erase(found);
+  }
+  extract(graph, removed);
+  update_count();
 }
 
 void graph_metadata_store::update_count() noexcept {
@@ -89,8 +98,7 @@ const char* graph_metadata_store::intern_file_name(const char* path) {
   const char* const name = slash == nullptr ? path : slash + 1;
   // Most call sites are in the file of the previous call site.
   if (std::strcmp(name, last_file_) == 0) return last_file_;
-  const auto existing = files_.find(std::string_view{name});
-  last_file_ = existing != files_.end() ? existing->c_str() : files_.emplace(name).first->c_str();
+  last_file_ = files_.emplace(name).first->c_str();
   return last_file_;
 }
 
@@ -107,118 +115,162 @@ struct metadata_destructor {
 void CUDA_CB destroy_metadata(void* data) {
   const std::unique_ptr<metadata_destructor> owned{static_cast<metadata_destructor*>(data)};
   if (os::in_forked_child()) return;
+  graph_metadata_map removed;
   const locked_metadata_store store;
   const graph_metadata* const found = store->find(owned->graph);
   if (found == nullptr || found->id != owned->id) return;
-  store->erase(owned->graph);
-  store->update_count();
+  store->erase(owned->graph, removed);
 }
 
 }  // namespace
 
 void ensure_metadata(CUgraph graph, call_site at) {
-  auto destructor = std::make_unique<metadata_destructor>(metadata_destructor{graph, 0});
+  unsigned long long id = 0;
   {
     const locked_metadata_store store;
-    if (store->find(graph) != nullptr) return;
-    destructor->id = ++store->last_id;
+    if (const graph_metadata* const found = store->find(graph); found != nullptr && found->id != 0)
+      return;
+    id = ++store->last_id;
   }
-  const unsigned long long id = destructor->id;
+  auto destructor = std::make_unique<metadata_destructor>(metadata_destructor{graph, id});
   const CUuserObject object =
       create_user_object(destructor.get(), &destroy_metadata, subject::graph(graph), at);
-  static_cast<void>(destructor.release());
+  static_cast<void>(destructor.release());  // the user object owns it from now on
   move_to_graph(graph, object, at);
   const locked_metadata_store store;
   store->graphs.try_emplace(graph).first->second.id = id;
   store->update_count();
 }
 
-void erase_metadata(CUgraph graph) noexcept {
+void forget_metadata(CUgraph graph) noexcept {
+  if (!any_graph_metadata()) return;
+  graph_metadata_map removed;
   const locked_metadata_store store;
-  store->erase(graph);
-  store->update_count();
+  store->erase(graph, removed);
 }
 
-struct metadata_removal::removed_metadata {
-  std::vector<graph_metadata_map::node_type> each;
-};
+part_reservation::part_reservation(std::size_t parts) {
+  for (std::size_t i = 0; i < parts; ++i) {
+    entries_[reinterpret_cast<CUgraph>(i)];
+    part_slots_.emplace(nullptr, nullptr);
+  }
+}
+
+void part_reservation::insert(graph_metadata_store& store, CUgraph part, CUgraph parent_graph,
+                              CUgraphNode node, part_kind kind) noexcept {
+  graph_metadata* const parent = store.find(parent_graph);
+  if (parent == nullptr) return;
+  graph_metadata* part_metadata = store.find(part);
+  if (part_metadata == nullptr) {
+    graph_metadata_map::node_type entry = entries_.extract(entries_.begin());
+    entry.key() = part;
+    part_metadata = &store.graphs.insert(std::move(entry)).position->second;
+  }
+  if (part_metadata->id == 0) part_metadata->id = ++store.last_id;
+  part_metadata->parent = parent_graph;
+  part_metadata->node = node;
+  part_metadata->kind = kind;
+  graph_part_map::node_type slot = part_slots_.extract(part_slots_.begin());
+  slot.key() = node;
+  slot.mapped() = part;
+  parent->parts.insert(std::move(slot));
+  store.update_count();
+}
+
+void part_reservation::add_part(CUgraph part, CUgraph parent_graph, CUgraphNode node,
+                                part_kind kind) noexcept {
+  graph_metadata_map removed;
+  const locked_metadata_store store;
+  if (store->is_part(part, parent_graph, node)) return;
+  // An entry with the id 0 has the owners of a capture into `part`. Any other entry is that of a
+  // destroyed graph.
+  if (const graph_metadata* const existing = store->find(part);
+      existing != nullptr && existing->id != 0)
+    store->erase(part, removed);
+  insert(*store, part, parent_graph, node, kind);
+}
+
+void part_reservation::add_moved_part(CUgraph part, CUgraph parent_graph,
+                                      CUgraphNode node) noexcept {
+  const locked_metadata_store store;
+  insert(*store, part, parent_graph, node, part_kind::child);
+}
 
 metadata_removal::metadata_removal(CUgraph graph) noexcept {
   if (!any_graph_metadata()) return;
   const locked_metadata_store store;
-  try {
-    auto extracted = std::make_unique<removed_metadata>();
-    store->extract(graph, extracted->each);
-    removed_ = extracted.release();
-  } catch (...) {
-    // Memory is exhausted, so restore() cannot put the metadata back.
-    store->erase(graph);
-  }
+  store->extract(graph, removed_);
+  // Not restored: released before the driver may reuse the addresses.
+  for (auto& [removed_graph, metadata] : removed_) metadata.captured.clear();
   store->update_count();
 }
 
-metadata_removal::~metadata_removal() { delete removed_; }
-
 void metadata_removal::restore() noexcept {
-  if (removed_ == nullptr) return;
+  if (removed_.empty()) return;
   const locked_metadata_store store;
-  for (graph_metadata_map::node_type& each : removed_->each) {
-    if (!each.empty()) store->graphs.insert(std::move(each));
-  }
+  store->graphs.merge(removed_);
   store->update_count();
 }
 
 namespace {
 
-// The nodes that a graph has at this moment. Metadata may contain nodes that were destroyed, and a
-// driver may crash if it is queried about such a node.
-class existing_nodes {
- public:
-  existing_nodes(CUgraph graph, call_site at) : nodes_{nodes_of(graph, at)} {
-    std::ranges::sort(nodes_);
-  }
+// The child graphs of a graph and the nodes that contain them, as far as weir knows them.
+using child_list = std::vector<std::pair<CUgraphNode, CUgraph>>;
 
-  // Removes the entries whose node does not exist.
-  template <class Entries, class NodeOf>
-  void erase_others(Entries& entries, NodeOf node_of) const {
-    std::erase_if(entries, [&](const auto& each) {
-      return !std::ranges::binary_search(nodes_, std::invoke(node_of, each));
-    });
+child_list children_of(CUgraph graph) {
+  child_list children;
+  const locked_graph_metadata metadata{graph};
+  if (!metadata) return children;
+  for (const auto& [node, part] : metadata->parts) {
+    if (metadata.store().find(part)->kind == part_kind::child) children.emplace_back(node, part);
   }
+  return children;
+}
 
- private:
-  std::vector<CUgraphNode> nodes_;
-};
+std::vector<node_call_site> call_sites_of(CUgraph graph) {
+  const locked_graph_metadata metadata{graph};
+  return metadata ? metadata->sites : std::vector<node_call_site>{};
+}
+
+// Removes the entries whose node is not in `existing`, which is sorted.
+template <class Entries, class NodeOf>
+void erase_others(Entries& entries, const std::vector<CUgraphNode>& existing, NodeOf node_of) {
+  std::erase_if(entries, [&](const auto& each) {
+    return !std::ranges::binary_search(existing, std::invoke(node_of, each));
+  });
+}
 
 }  // namespace
 
 void copy_metadata(CUgraph original, CUgraph copy, call_site at) {
-  if (!any_graph_metadata()) return;
   auto tags = get_tags(original).tags;
-  auto children = get_child_graphs(original);
-  std::vector<node_call_site> sites = get_call_sites(original);
-  if (tags.empty() && children.empty() && sites.empty()) return;
-  const existing_nodes existing{original, at};
-  existing.erase_others(tags, &std::pair<std::string, CUgraphNode>::second);
-  existing.erase_others(children, &std::pair<CUgraphNode, CUgraph>::first);
-  existing.erase_others(sites, &node_call_site::node);
-  const subject named_graph = subject::graph(original);
+  std::vector<node_call_site> sites = call_sites_of(original);
+  child_list children = children_of(original);
+  if (tags.empty() && sites.empty() && children.empty()) return;
+  // Metadata may contain nodes that were destroyed, and a driver may crash if it is queried about
+  // such a node.
+  std::vector<CUgraphNode> existing = nodes_of(original, at);
+  std::ranges::sort(existing);
+  erase_others(tags, existing, &std::pair<std::string, CUgraphNode>::second);
+  erase_others(sites, existing, &node_call_site::node);
+  erase_others(children, existing, &child_list::value_type::first);
   const auto clone_of = [&](CUgraphNode node) {
     CUgraphNode clone = nullptr;
     check(driver().cuGraphNodeFindInClone(&clone, node, copy), "cuGraphNodeFindInClone",
-          named_graph, at);
+          subject::graph(original), at);
     return clone;
   };
-  if (root_of(copy) == copy) ensure_metadata(copy, at);
+  if (root_of(copy) == copy) ensure_metadata(copy, at);  // a known part has metadata already
   for (const auto& [tag, node] : tags) set_tag(copy, clone_of(node), tag);
   for (node_call_site& site : sites) site.node = clone_of(site.node);
-  add_call_sites(copy, sites);
+  if (const locked_graph_metadata metadata{copy}; metadata)
+    metadata->sites.insert(metadata->sites.end(), sites.begin(), sites.end());
   for (const auto& [node, child] : children) {
     const CUgraphNode clone = clone_of(node);
     CUgraph part = nullptr;
     check(driver().cuGraphChildGraphNodeGetGraph(clone, &part), "cuGraphChildGraphNodeGetGraph",
-          named_graph, at);
-    add_part(part, copy, clone, part_kind::child);
+          subject::graph(original), at);
+    part_reservation{1}.add_part(part, copy, clone, part_kind::child);
     copy_metadata(child, part, at);
   }
 }

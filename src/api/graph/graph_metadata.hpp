@@ -4,6 +4,8 @@
 
 #include "api/graph/graph_parts.hpp"
 #include "api/graph/node_metadata.hpp"
+#include "api/graph/user_object.hpp"
+#include "api/memory/captured_memory.hpp"
 #include "driver/abi.hpp"
 #include "driver/table.hpp"
 #include "os/forked_child.hpp"
@@ -11,7 +13,7 @@
 #include <weir/core/call_site.hpp>
 
 #include <atomic>
-#include <list>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <set>
@@ -23,8 +25,8 @@ namespace weir::detail {
 // The metadata are stored by graph and node handle. A driver reuses handles, so metadata of a
 // destroyed graph must not be found for a new graph:
 // - weir removes metadata of the handle when it creates a graph, and when it destroys one;
-// - a root graph with metadata holds a user object whose destructor removes the metadata if other
-//   code destroys the graph.
+// - a root graph with metadata of its nodes holds a user object whose destructor removes the
+//   metadata if other code destroys the graph.
 //
 // The lock of the metadata is never held during a driver call, because the driver may call that
 // destructor during the call.
@@ -35,62 +37,50 @@ inline constinit std::atomic<int> graph_metadata_count{0};
   return graph_metadata_count.load(std::memory_order_relaxed) != 0 && !os::in_forked_child();
 }
 
-// Creates the metadata of a root graph (graph_parts.hpp), and the user object that removes them.
-// Does nothing if the graph has metadata.
+// Creates the metadata of a graph, and the user object that removes them. Does nothing if the graph
+// has both, or is a known part (graph_parts.hpp), whose root has the user object.
 void ensure_metadata(abi::CUgraph graph, call_site at);
 
 // Removes the metadata of a graph and of its subgraphs. Called when a graph was just created or is
 // about to be destroyed.
-void erase_metadata(abi::CUgraph graph) noexcept;
-// Like erase_metadata(). Costs one load while no graph has metadata.
-inline void forget_metadata(abi::CUgraph graph) noexcept {
-  if (any_graph_metadata()) [[unlikely]] {
-    erase_metadata(graph);
-  }
-}
-
-// Removes the metadata of a graph that is about to be destroyed. If the driver refuses to destroy
-// the graph, restore() puts the metadata back.
-class metadata_removal {
- public:
-  explicit metadata_removal(abi::CUgraph graph) noexcept;
-  metadata_removal(const metadata_removal&) = delete;
-  metadata_removal& operator=(const metadata_removal&) = delete;
-  ~metadata_removal();
-  void restore() noexcept;
-
- private:
-  struct removed_metadata;
-  removed_metadata* removed_ = nullptr;
-};
+void forget_metadata(abi::CUgraph graph) noexcept;
 
 // Copies the tags and call sites of `original` and its child graphs to `copy`. `copy` is a clone of
 // `original`, or the graph of a child graph node that was added from `original`.
 void copy_metadata(abi::CUgraph original, abi::CUgraph copy, call_site at);
 
-// The metadata of one node. `owners` are the user objects that the graph holds for the node's
-// parameters.
-struct node_metadata {
-  unsigned long long id = 0;  // unique among the metadata of all nodes and graphs
-  std::string tag;
-  std::vector<CUuserObject> owners;
-  std::vector<keep_alive*> owned;  // the objects that `owners` own
-  conditional_metadata conditional;
-};
+// The parts of a graph by the node that contains them. The bodies of a node are in the order of
+// their numbers. Like the other maps here, it takes nodes that were allocated beforehand, so that
+// inserting them needs no memory.
+using graph_part_map = std::multimap<CUgraphNode, CUgraph>;
 
-// A std::map, because its nodes can be allocated beforehand. Inserting them then needs no memory.
-using node_metadata_map = std::map<CUgraphNode, node_metadata>;
+// The metadata of one node that has a tag or owners. A graph has many nodes without either, so only
+// their call sites are stored (graph_metadata::sites).
+struct node_metadata {
+  unsigned long long id = 0;       // unique among the metadata of all nodes and graphs
+  std::string tag;                 // empty if there is none
+  std::vector<kept_owner> owners;  // of the node's parameters
+};
 
 // The metadata of one graph.
 struct graph_metadata {
-  unsigned long long id = 0;  // unique among the metadata of all nodes and graphs
-  node_metadata_map nodes;
-  std::vector<node_call_site> sites;  // in the order in which the nodes were added
-  CUgraph parent = nullptr;           // the graph that contains this one; null for a root
-  CUgraphNode node = nullptr;         // the node of `parent` that contains this graph
+  // Unique among the metadata of all nodes and graphs. 0 if the graph has only `captured` and no
+  // user object that removes the metadata.
+  unsigned long long id = 0;
+  std::map<CUgraphNode, node_metadata> nodes;
+  // The call sites of the nodes that weir has added, in that order. The list may contain nodes that
+  // no longer exist. If a node occurs several times, its last entry is valid.
+  std::vector<node_call_site> sites;
+  CUgraph parent = nullptr;    // the graph that contains this one; null for a root
+  CUgraphNode node = nullptr;  // the node of `parent` that contains this graph
   part_kind kind = part_kind::child;
-  std::list<CUgraph> parts;  // the direct parts of this graph (graph_parts.hpp)
-  bool unusable = false;     // see mark_destroyed(); true for root graphs only
+  unsigned conditional_type = 0;    // CUgraphConditionalNodeType of `node`, if this graph is a body
+  graph_part_map parts;             // the direct parts of this graph (graph_parts.hpp)
+  bool unusable = false;            // see mark_destroyed(); true for root graphs only
+  captured_memory_owners captured;  // owners of the memory that captures into this graph allocate
+
+  // Returns true if weir added the node to the graph or has metadata of it, and has not removed it.
+  [[nodiscard]] bool has_node(CUgraphNode searched) const noexcept;
 };
 
 using graph_metadata_map = std::map<CUgraph, graph_metadata>;
@@ -114,24 +104,29 @@ struct graph_metadata_store {
   // Returns the metadata of the node, created if necessary.
   [[nodiscard]] node_metadata& metadata_of(graph_metadata& owner_metadata, CUgraphNode node);
 
-  // Removes the node's metadata except its call site, and the metadata of the node's parts. Returns
-  // the user objects that the graph holds for the node; the caller releases them.
-  std::vector<CUuserObject> erase_node(graph_metadata& owner_metadata, CUgraphNode node) noexcept;
+  // The following functions move metadata to `removed` and allocate no memory. The caller declares
+  // `removed` before it locks the store. The metadata, which may be those of many nodes, are then
+  // destroyed after the lock is released.
 
-  // Moves the metadata of the graph and of its subgraphs to `out`.
-  void extract(CUgraph graph, std::vector<graph_metadata_map::node_type>& out);
-  // Destroys the metadata of the graph and of its subgraphs. Allocates no memory.
-  void erase(CUgraph graph) noexcept;
+  // Moves the metadata of the graph and of its subgraphs.
+  void extract(CUgraph graph, graph_metadata_map& removed) noexcept;
+  // Like extract(). Also removes the graph from the parts of its parent graph.
+  void erase(CUgraph graph, graph_metadata_map& removed) noexcept;
+  // Moves the metadata of the node's parts, and destroys those of the node except its call site.
+  // Returns the owners that the graph keeps for the node; the caller releases them.
+  std::vector<kept_owner> erase_node(graph_metadata& owner_metadata, CUgraphNode node,
+                                     graph_metadata_map& removed) noexcept;
 
-  // Updates graph_metadata_count. Called after each change of the number of graphs with metadata.
+  // Updates graph_metadata_count. Called after the number of graphs with metadata has changed,
+  // except by erase() and erase_node(), which call it.
   void update_count() noexcept;
 
   // Returns the file name in `path` without its folders, as a copy that is never freed.
   [[nodiscard]] const char* intern_file_name(const char* path);
 
  private:
-  std::set<std::string, std::less<>> files_;  // file names of call sites
-  const char* last_file_ = "";                // the last result of intern_file_name()
+  std::set<std::string> files_;  // file names of call sites
+  const char* last_file_ = "";   // the last result of intern_file_name()
 };
 
 // Exclusive access to the store. An object must not exist during a driver call, because the driver
@@ -173,6 +168,38 @@ class locked_graph_metadata {
   std::unique_lock<std::mutex> lock_;
   graph_metadata_store* store_ = nullptr;
   graph_metadata* metadata_ = nullptr;
+};
+
+// Memory to register `parts` parts of one node. Allocated before the node is added, because the
+// driver may refuse to remove the node if memory were exhausted afterwards.
+class part_reservation {
+ public:
+  explicit part_reservation(std::size_t parts);
+
+  // Registers `part` as a part of `node`. Does nothing if it is registered. `parent_graph`, the
+  // graph of `node`, must have metadata.
+  void add_part(CUgraph part, CUgraph parent_graph, CUgraphNode node, part_kind kind) noexcept;
+  // Registers a root graph that the driver has moved into `node` as a child graph. The graph keeps
+  // its metadata.
+  void add_moved_part(CUgraph part, CUgraph parent_graph, CUgraphNode node) noexcept;
+
+ private:
+  void insert(graph_metadata_store& store, CUgraph part, CUgraph parent_graph, CUgraphNode node,
+              part_kind kind) noexcept;
+
+  graph_metadata_map entries_;  // one per part; the handles replace the keys, which are any numbers
+  graph_part_map part_slots_;   // one per part, for graph_metadata::parts
+};
+
+// Removes the metadata of a graph that is about to be destroyed. If the driver refuses to destroy
+// the graph, restore() puts the metadata back, except `captured`.
+class metadata_removal {
+ public:
+  explicit metadata_removal(CUgraph graph) noexcept;
+  void restore() noexcept;
+
+ private:
+  graph_metadata_map removed_;
 };
 
 }  // namespace weir::detail

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace weir {
@@ -20,31 +20,28 @@ using detail::driver;
 
 namespace {
 
-constexpr const char* not_a_node =
-    "the node does not exist or was destroyed; pass a node of an existing graph";
-
 // Throws if `answer`, the result of a query of a node, is a failure.
 void check_query(abi::CUresult answer, const char* call, graph_node node, call_site at) {
   if (answer == abi::CUDA_ERROR_INVALID_VALUE)
-    detail::throw_error(errc::invalid_value, call, to_string(node), not_a_node, at);
+    detail::throw_error(errc::invalid_value, call, to_string(node), detail::no_such_node, at);
   check(answer, call, {}, at);
 }
 
-// Returns the edges to the dependencies or to the dependents of a node. `query(neighbours, data,
-// count)` calls the driver. `edge(neighbour, data)` makes an edge.
-template <class Query, class Edge>
-std::vector<graph_edge> edges_at(graph_node node, const char* call, const Query& query,
-                                 const Edge& edge, call_site at) {
+// Returns the edges from the neighbours that the driver lists to the node.
+template <class Query>
+std::vector<graph_edge> edges_to(graph_node node, const char* call, const Query& query,
+                                 call_site at) {
+  CUgraphNode_st* const handle = detail::require_open(node, call, at);
   std::size_t count = 0;
-  check_query(query(nullptr, nullptr, &count), call, node, at);
+  check_query(query(handle, nullptr, nullptr, &count), call, node, at);
   std::vector<abi::CUgraphNode> neighbours(count);
-  std::vector<abi::CUgraphEdgeData> data(count);
-  if (count != 0) check(query(neighbours.data(), data.data(), &count), call, {}, at);
+  std::vector<abi::CUgraphEdgeData> data(count);  // zeros, which older drivers do not change
+  if (count != 0) check(query(handle, neighbours.data(), data.data(), &count), call, {}, at);
   std::vector<graph_edge> edges;
   edges.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     edges.push_back(
-        edge(neighbours[i], edge_data{data[i].from_port, data[i].to_port, data[i].type}));
+        {graph_node{neighbours[i], node.graph().get()}, node, detail::to_edge_data(data[i])});
   }
   return edges;
 }
@@ -69,38 +66,19 @@ void graph_node::require_kind(node_kind expected, call_site at) const {
 }
 
 std::vector<graph_edge> graph_node::dependencies(call_site at) const {
-  constexpr const char* call = "cuGraphNodeGetDependencies";
-  CUgraphNode_st* const handle = detail::require_open(*this, call, at);
-  return edges_at(
-      *this, call,
-      [&](abi::CUgraphNode* nodes, abi::CUgraphEdgeData* data, std::size_t* count) {
-        return detail::get_dependencies(handle, nodes, data, count);
-      },
-      [&](abi::CUgraphNode neighbour, edge_data data) {
-        return graph_edge{graph_node{neighbour, graph_}, *this, data};
-      },
-      at);
+  return edges_to(*this, "cuGraphNodeGetDependencies", detail::get_dependencies, at);
 }
 
 std::vector<graph_edge> graph_node::dependents(call_site at) const {
-  constexpr const char* call = "cuGraphNodeGetDependentNodes";
-  CUgraphNode_st* const handle = detail::require_open(*this, call, at);
-  return edges_at(
-      *this, call,
-      [&](abi::CUgraphNode* nodes, abi::CUgraphEdgeData* data, std::size_t* count) {
-        return detail::get_dependents(handle, nodes, data, count);
-      },
-      [&](abi::CUgraphNode neighbour, edge_data data) {
-        return graph_edge{*this, graph_node{neighbour, graph_}, data};
-      },
-      at);
+  auto edges = edges_to(*this, "cuGraphNodeGetDependentNodes", detail::get_dependents, at);
+  for (graph_edge& edge : edges) std::swap(edge.source, edge.target);
+  return edges;
 }
 
-CUgraphNode_st* empty_parameters::add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                         call_site at) const {
+CUgraphNode_st* empty_parameters::add_to(detail::insertion_point point, call_site at) const {
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_EMPTY;
-  return detail::add_node(parent_graph, dependencies, params, {}, at);
+  return detail::add_node(point, params, {}, at);
 }
 
 }  // namespace weir

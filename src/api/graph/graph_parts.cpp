@@ -3,83 +3,10 @@
 #include "api/graph/graph_parts.hpp"
 
 #include "api/graph/graph_metadata.hpp"
-#include "api/memory/captured_memory.hpp"
 
-#include <list>
 #include <utility>
 
 namespace weir::detail {
-
-void add_part(CUgraph part, CUgraph parent_graph, CUgraphNode node, part_kind kind) {
-  if (locked_metadata_store store; store->is_part(part, parent_graph, node)) return;
-  part_reservation{1}.add_part(part, parent_graph, node, kind);
-}
-
-struct part_reservation::storage {
-  graph_metadata_map entries;     // one per part; the keys are replaced by the handles
-  std::list<CUgraph> part_slots;  // one per part, for graph_metadata::parts
-  node_metadata_map metadata;     // one entry, for the node that contains the parts
-
-  void insert(graph_metadata_store& store, CUgraph part, CUgraph parent_graph, CUgraphNode node,
-              part_kind kind) noexcept;
-};
-
-void part_reservation::storage::insert(graph_metadata_store& store, CUgraph part,
-                                       CUgraph parent_graph, CUgraphNode node,
-                                       part_kind kind) noexcept {
-  graph_metadata* const parent = store.find(parent_graph);
-  if (parent == nullptr) return;
-  graph_metadata* part_metadata = store.find(part);
-  if (part_metadata == nullptr) {
-    graph_metadata_map::node_type entry = entries.extract(entries.begin());
-    entry.key() = part;
-    part_metadata = &store.graphs.insert(std::move(entry)).position->second;
-    part_metadata->id = ++store.last_id;
-  }
-  part_metadata->parent = parent_graph;
-  part_metadata->node = node;
-  part_metadata->kind = kind;
-  part_slots.front() = part;
-  parent->parts.splice(parent->parts.end(), part_slots, part_slots.begin());
-  store.update_count();
-}
-
-part_reservation::part_reservation(std::size_t parts) : storage_{std::make_unique<storage>()} {
-  storage_->part_slots.resize(parts);
-  for (std::size_t i = 0; i < parts; ++i) storage_->entries[reinterpret_cast<CUgraph>(i)];
-  storage_->metadata.try_emplace(nullptr).first->second.conditional.bodies.reserve(parts);
-}
-
-part_reservation::~part_reservation() = default;
-
-void part_reservation::add_part(CUgraph part, CUgraph parent_graph, CUgraphNode node,
-                                part_kind kind) noexcept {
-  const locked_metadata_store store;
-  if (store->is_part(part, parent_graph, node)) return;
-  store->erase(part);
-  storage_->insert(*store, part, parent_graph, node, kind);
-}
-
-void part_reservation::add_moved_part(CUgraph part, CUgraph parent_graph,
-                                      CUgraphNode node) noexcept {
-  const locked_metadata_store store;
-  storage_->insert(*store, part, parent_graph, node, part_kind::child);
-}
-
-void part_reservation::set_conditional(CUgraph graph, CUgraphNode node, unsigned type,
-                                       std::span<const CUgraph> bodies) noexcept {
-  const locked_metadata_store store;
-  graph_metadata* const found = store->find(graph);
-  if (found == nullptr) return;
-  node_metadata_map::node_type entry = storage_->metadata.extract(storage_->metadata.begin());
-  entry.key() = node;
-  entry.mapped().id = ++store->last_id;
-  conditional_metadata& conditional = entry.mapped().conditional;
-  conditional.type = type;
-  conditional.bodies.assign(bodies.begin(), bodies.end());
-  found->nodes.erase(node);
-  found->nodes.insert(std::move(entry));
-}
 
 namespace {
 
@@ -126,13 +53,11 @@ CUgraph root_of(CUgraph graph) noexcept {
 
 void mark_destroyed(CUgraph graph) noexcept {
   const CUgraph root = root_of(graph);
-  // Only a root has captured memory, and it may have some without any metadata.
-  if (root == graph) note_captured_graph_destroyed(graph);
   if (!any_graph_metadata()) return;
+  graph_metadata_map removed;
   const locked_metadata_store store;
   if (root == graph) {
-    store->erase(graph);
-    store->update_count();
+    store->erase(graph, removed);
     return;
   }
   // The destroyed graph stays registered as a part. Calls with its handle find the unusable root
@@ -147,22 +72,27 @@ bool has_unusable_root(CUgraph graph) noexcept {
   return root && root->unusable;
 }
 
-std::optional<conditional_metadata> find_conditional_metadata(CUgraph graph, CUgraphNode node) {
+void set_conditional_type(CUgraph graph, CUgraphNode node, unsigned type) noexcept {
   const locked_graph_metadata metadata{graph};
-  const node_metadata* const entry = metadata.find_node(node);
-  if (entry == nullptr || entry->conditional.bodies.empty()) return {};
-  return entry->conditional;
+  if (!metadata) return;
+  const auto [first, last] = metadata->parts.equal_range(node);
+  for (auto body = first; body != last; ++body)
+    metadata.store().find(body->second)->conditional_type = type;
 }
 
-std::vector<std::pair<CUgraphNode, CUgraph>> get_child_graphs(CUgraph graph) {
-  std::vector<std::pair<CUgraphNode, CUgraph>> children;
+std::optional<conditional_metadata> find_conditional_metadata(CUgraph graph, CUgraphNode node) {
   const locked_graph_metadata metadata{graph};
-  if (!metadata) return children;
-  for (const CUgraph part : metadata->parts) {
-    const graph_metadata& part_metadata = *metadata.store().find(part);
-    if (part_metadata.kind == part_kind::child) children.emplace_back(part_metadata.node, part);
+  if (!metadata) return {};
+  conditional_metadata found;
+  const auto [first, last] = metadata->parts.equal_range(node);
+  for (auto part = first; part != last; ++part) {
+    const graph_metadata& part_metadata = *metadata.store().find(part->second);
+    if (part_metadata.kind != part_kind::body) continue;
+    found.type = part_metadata.conditional_type;
+    found.bodies.push_back(part->second);
   }
-  return children;
+  if (found.bodies.empty()) return {};
+  return found;
 }
 
 }  // namespace weir::detail

@@ -10,7 +10,6 @@
 #include "api/graph/graph_metadata.hpp"
 #include "api/graph/node_calls.hpp"
 #include "api/graph/node_metadata.hpp"
-#include "api/graph/user_object.hpp"
 
 #include <fmt/format.h>
 
@@ -32,24 +31,15 @@ using detail::subject;
 
 namespace {
 
-// Returns the nodes that a function of the driver lists. `query` is called once for the number of
-// nodes, and once for the nodes.
-template <class Query>
-std::vector<graph_node> list_of(const Query& query, const char* call, graph_ref listed_graph,
-                                call_site at) {
-  std::size_t count = 0;
-  check(query(nullptr, &count), call, subject::graph(listed_graph.get()), at);
-  std::vector<abi::CUgraphNode> handles(count);
-  if (count != 0)
-    check(query(handles.data(), &count), call, subject::graph(listed_graph.get()), at);
+std::vector<graph_node> nodes_from(const std::vector<abi::CUgraphNode>& handles, graph_ref graph) {
   std::vector<graph_node> nodes;
-  nodes.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) nodes.emplace_back(handles[i], listed_graph.get());
+  nodes.reserve(handles.size());
+  for (const abi::CUgraphNode handle : handles) nodes.emplace_back(handle, graph.get());
   return nodes;
 }
 
 // Sorts the nodes so that each node comes after its dependencies. The result depends only on the
-// order of `nodes`, not on the order of `edges`. Nodes on a cycle come last.
+// order of `nodes`, not on the order of `edges`. Nodes on a cycle or behind one come last.
 std::vector<graph_node> in_topological_order(std::vector<graph_node> nodes,
                                              const std::vector<graph_edge>& edges) {
   if (edges.empty()) return nodes;
@@ -63,22 +53,19 @@ std::vector<graph_node> in_topological_order(std::vector<graph_node> nodes,
   }
   for (std::vector<std::size_t>& after : next)
     std::ranges::sort(after);  // makes the result independent of the order of `edges`
-  std::vector<std::size_t> order;
-  order.reserve(nodes.size());
+  std::vector<graph_node> sorted;
+  sorted.reserve(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (pending_dependencies[i] == 0) order.push_back(i);
+    if (pending_dependencies[i] == 0) sorted.push_back(nodes[i]);
   }
-  for (std::size_t next_index = 0; next_index < order.size(); ++next_index) {
-    for (const std::size_t after : next[order[next_index]]) {
-      if (--pending_dependencies[after] == 0) order.push_back(after);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    for (const std::size_t after : next[index.at(sorted[i].get())]) {
+      if (--pending_dependencies[after] == 0) sorted.push_back(nodes[after]);
     }
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (pending_dependencies[i] != 0) order.push_back(i);  // on a cycle, or behind one
+    if (pending_dependencies[i] != 0) sorted.push_back(nodes[i]);  // on a cycle, or behind one
   }
-  std::vector<graph_node> sorted;
-  sorted.reserve(nodes.size());
-  for (const std::size_t i : order) sorted.push_back(nodes[i]);
   return sorted;
 }
 
@@ -106,32 +93,33 @@ std::string to_text(const graph_edge& edge) {
   return fmt::format("{} -> {}", detail::describe(edge.source), detail::describe(edge.target));
 }
 
-// Returns an edge that is listed twice, or null. The check is necessary because a driver may add
-// the edge once before it refuses the second one.
-const graph_edge* find_duplicate(std::span<const graph_edge> edges) {
-  if (edges.size() < 2) return nullptr;
-  std::vector<const graph_edge*> sorted;
-  sorted.reserve(edges.size());
-  for (const graph_edge& edge : edges) sorted.push_back(&edge);
-  const auto ends = [](const graph_edge* e) { return std::pair{e->source.get(), e->target.get()}; };
+// How edges are changed.
+struct edge_change {
+  const char* call;
+  abi::CUresult (*apply)(abi::CUgraph graph, const abi::CUgraphNode* sources,
+                         const abi::CUgraphNode* targets, const abi::CUgraphEdgeData* data,
+                         std::size_t count) noexcept;
+  bool must_exist;  // true: the edges must exist before the change; false: they must not
+};
+constexpr edge_change adding_edges{"cuGraphAddDependencies", &detail::connect, false};
+constexpr edge_change removing_edges{"cuGraphRemoveDependencies", &detail::disconnect, true};
+
+// Throws if an edge is listed twice. A driver may add the edge once before it refuses it the second
+// time.
+void throw_if_duplicate(std::span<const graph_edge> edges, graph_ref graph,
+                        const edge_change& change, call_site at) {
+  std::vector<graph_edge> sorted{edges.begin(), edges.end()};
+  const auto ends = [](const graph_edge& e) { return std::pair{e.source.get(), e.target.get()}; };
   std::ranges::sort(sorted, {}, ends);
   const auto duplicate = std::ranges::adjacent_find(sorted, {}, ends);
-  return duplicate == sorted.end() ? nullptr : *duplicate;
-}
-
-void throw_if_duplicate(std::span<const graph_edge> edges, graph_ref graph, const char* call,
-                        call_site at) {
-  const graph_edge* const duplicate = find_duplicate(edges);
-  if (duplicate == nullptr) return;
-  detail::throw_error(errc::invalid_value, call, to_string(graph),
+  if (duplicate == sorted.end()) return;
+  detail::throw_error(errc::invalid_value, change.call, to_string(graph),
                       to_text(*duplicate) + " is listed twice; list each edge once", at);
 }
 
-enum class edge_change : unsigned char { add, remove };
-
 // Returns what is wrong with the first invalid edge in `edges`; empty if no error is found.
 std::string invalid_edge_reason(std::span<const graph_edge> edges, graph_ref graph,
-                                edge_change change, call_site at) {
+                                const edge_change& change, call_site at) {
   const std::vector<graph_edge> existing_edges = graph.edges(at);
   const std::vector<graph_node> nodes = graph.nodes(at);
   const auto is_in_graph = [&](graph_node node) {
@@ -145,10 +133,9 @@ std::string invalid_edge_reason(std::span<const graph_edge> edges, graph_ref gra
       return to_text(edge) + " does not connect two nodes of this graph; use nodes of this graph";
     if (edge.source == edge.target)
       return to_text(edge) + " connects a node to itself; use two different nodes";
-    if (change == edge_change::remove && !exists)
+    if (change.must_exist && !exists)
       return to_text(edge) + " does not exist; remove only existing edges";
-    if (change == edge_change::add && exists)
-      return to_text(edge) + " already exists; add each edge once";
+    if (!change.must_exist && exists) return to_text(edge) + " already exists; add each edge once";
     if (edge.data != edge_data{})
       return to_text(edge) +
              " has data other than 0, which is valid only between kernels; use a plain edge";
@@ -156,14 +143,14 @@ std::string invalid_edge_reason(std::span<const graph_edge> edges, graph_ref gra
   return {};
 }
 
-// Throws an error that says which edge the driver refused, and why.
+// Throws the error for edges that the driver refused or would refuse. For INVALID_VALUE, names the
+// first invalid edge.
 [[noreturn, gnu::cold]] void fail_edges(abi::CUresult answer, std::span<const graph_edge> edges,
-                                        graph_ref graph, edge_change change, const char* call,
-                                        call_site at) {
+                                        graph_ref graph, const edge_change& change, call_site at) {
   std::string reason;
   if (answer == abi::CUDA_ERROR_INVALID_VALUE) {
     reason = invalid_edge_reason(edges, graph, change, at);
-  } else if (answer == abi::CUDA_ERROR_NOT_SUPPORTED && change == edge_change::remove) {
+  } else if (answer == abi::CUDA_ERROR_NOT_SUPPORTED && change.must_exist) {
     reason =
         "edges of a graph that allocates or frees memory cannot be removed; build a new "
         "graph";
@@ -174,7 +161,8 @@ std::string invalid_edge_reason(std::span<const graph_edge> edges, graph_ref gra
         "edge data other than 0 needs a driver for CUDA 12.3 or later; install a newer "
         "driver, or use plain edges";
   }
-  detail::throw_error(static_cast<errc>(answer), call, to_string(graph), std::move(reason), at);
+  detail::throw_error(static_cast<errc>(answer), change.call, to_string(graph), std::move(reason),
+                      at);
 }
 
 // Called before several edges are added or removed in one driver call. Throws if an edge to add
@@ -183,7 +171,7 @@ std::string invalid_edge_reason(std::span<const graph_edge> edges, graph_ref gra
 // The driver changes the edges one by one. If it refuses one of them, it does not undo the earlier
 // changes.
 void throw_if_any_edge_invalid(std::span<const graph_edge> edges, graph_ref graph,
-                               edge_change change, const char* call, call_site at) {
+                               const edge_change& change, call_site at) {
   if (edges.size() < 2) return;
   std::map<abi::CUgraphNode, std::vector<abi::CUgraphNode>> sources_by_target;
   for (const graph_edge& edge : edges)
@@ -194,21 +182,29 @@ void throw_if_any_edge_invalid(std::span<const graph_edge> edges, graph_ref grap
       known.push_back(edge.source.get());
     std::ranges::sort(known);
     for (const abi::CUgraphNode source : sources) {
-      if (std::ranges::binary_search(known, source) != (change == edge_change::remove)) {
-        fail_edges(abi::CUDA_ERROR_INVALID_VALUE, edges, graph, change, call, at);
-      }
+      if (std::ranges::binary_search(known, source) != change.must_exist)
+        fail_edges(abi::CUDA_ERROR_INVALID_VALUE, edges, graph, change, at);
     }
   }
+}
+
+void change_edges(std::span<const graph_edge> edges, graph_ref graph, const edge_change& change,
+                  call_site at) {
+  CUgraph_st* const handle = require_open(graph, change.call, at);
+  const edge_arrays arrays{edges, handle, change.call, at};
+  throw_if_duplicate(edges, graph, change, at);
+  if (edges.empty()) return;
+  throw_if_any_edge_invalid(edges, graph, change, at);
+  const abi::CUresult answer = change.apply(handle, arrays.sources.data(), arrays.targets.data(),
+                                            arrays.data.data(), edges.size());
+  if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, graph, change, at);
 }
 
 }  // namespace
 
 std::vector<graph_node> graph_ref::nodes(call_site at) const {
   CUgraph_st* const handle = require_open(*this, "cuGraphGetNodes", at);
-  const auto query = [&](abi::CUgraphNode* nodes, std::size_t* count) {
-    return driver().cuGraphGetNodes(handle, nodes, count);
-  };
-  return in_topological_order(list_of(query, "cuGraphGetNodes", *this, at), edges(at));
+  return in_topological_order(nodes_from(detail::nodes_of(handle, at), *this), edges(at));
 }
 
 std::size_t graph_ref::node_count(call_site at) const {
@@ -219,11 +215,10 @@ std::size_t graph_ref::node_count(call_site at) const {
 }
 
 std::vector<graph_node> graph_ref::roots(call_site at) const {
-  CUgraph_st* const handle = require_open(*this, "cuGraphGetRootNodes", at);
-  const auto query = [&](abi::CUgraphNode* nodes, std::size_t* count) {
-    return driver().cuGraphGetRootNodes(handle, nodes, count);
-  };
-  return list_of(query, "cuGraphGetRootNodes", *this, at);
+  constexpr const char* call = "cuGraphGetRootNodes";
+  CUgraph_st* const handle = require_open(*this, call, at);
+  return nodes_from(
+      detail::list_nodes(handle, call, &detail::driver_table::cuGraphGetRootNodes, at), *this);
 }
 
 std::vector<graph_edge> graph_ref::edges(call_site at) const {
@@ -234,7 +229,7 @@ std::vector<graph_edge> graph_ref::edges(call_site at) const {
         at);
   std::vector<abi::CUgraphNode> sources(count);
   std::vector<abi::CUgraphNode> targets(count);
-  std::vector<abi::CUgraphEdgeData> data(count);
+  std::vector<abi::CUgraphEdgeData> data(count);  // zeros, which older drivers do not change
   if (count != 0) {
     check(detail::get_edges(handle, sources.data(), targets.data(), data.data(), &count), call,
           subject::graph(handle), at);
@@ -242,9 +237,8 @@ std::vector<graph_edge> graph_ref::edges(call_site at) const {
   std::vector<graph_edge> edges;
   edges.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    edges.push_back({graph_node{sources[i], handle},
-                     graph_node{targets[i], handle},
-                     {data[i].from_port, data[i].to_port, data[i].type}});
+    edges.push_back({graph_node{sources[i], handle}, graph_node{targets[i], handle},
+                     detail::to_edge_data(data[i])});
   }
   return edges;
 }
@@ -266,27 +260,11 @@ graph_node graph_ref::find_clone_of(graph_node original, call_site at) const {
 }
 
 void graph_ref::add_dependencies(std::span<const graph_edge> edges, call_site at) const {
-  constexpr const char* call = "cuGraphAddDependencies";
-  CUgraph_st* const graph = require_open(*this, call, at);
-  const edge_arrays arrays{edges, graph, call, at};
-  throw_if_duplicate(edges, *this, call, at);
-  if (edges.empty()) return;
-  throw_if_any_edge_invalid(edges, *this, edge_change::add, call, at);
-  const abi::CUresult answer = detail::connect(graph, arrays.sources.data(), arrays.targets.data(),
-                                               arrays.data.data(), edges.size());
-  if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, edge_change::add, call, at);
+  change_edges(edges, *this, adding_edges, at);
 }
 
 void graph_ref::remove_dependencies(std::span<const graph_edge> edges, call_site at) const {
-  constexpr const char* call = "cuGraphRemoveDependencies";
-  CUgraph_st* const graph = require_open(*this, call, at);
-  const edge_arrays arrays{edges, graph, call, at};
-  throw_if_duplicate(edges, *this, call, at);
-  if (edges.empty()) return;
-  throw_if_any_edge_invalid(edges, *this, edge_change::remove, call, at);
-  const abi::CUresult answer = detail::disconnect(
-      graph, arrays.sources.data(), arrays.targets.data(), arrays.data.data(), edges.size());
-  if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, edge_change::remove, call, at);
+  change_edges(edges, *this, removing_edges, at);
 }
 
 graph_node graph_ref::join(dependency_list nodes, call_site at) const {
@@ -297,7 +275,7 @@ graph_node graph_ref::join(dependency_list nodes, call_site at) const {
   }
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_EMPTY;
-  return graph_node{detail::add_node(handle_, nodes, params, {}, at), handle_};
+  return graph_node{detail::add_node({handle_, nodes}, params, {}, at), handle_};
 }
 
 void graph_ref::remove(graph_node node, call_site at) const {
@@ -308,8 +286,7 @@ void graph_ref::remove(graph_node node, call_site at) const {
   if (const abi::CUresult answer = driver().cuGraphDestroyNode(node.get());
       answer != abi::CUDA_SUCCESS) {
     const char* reason = "";
-    if (answer == abi::CUDA_ERROR_INVALID_VALUE)
-      reason = "the node does not exist or was destroyed; pass a node of an existing graph";
+    if (answer == abi::CUDA_ERROR_INVALID_VALUE) reason = detail::no_such_node;
     if (answer == abi::CUDA_ERROR_NOT_SUPPORTED)
       reason =
           "nodes of a graph that allocates or frees memory cannot be removed; build a new "
@@ -318,15 +295,16 @@ void graph_ref::remove(graph_node node, call_site at) const {
       reason = "the graph is the target of a capture; end the capture first";
     detail::throw_error(static_cast<errc>(answer), call, to_string(node), reason, at);
   }
-  detail::release_user_objects(graph, detail::erase_node_metadata(graph, node.get()));
+  detail::release_owners(graph, detail::erase_node_metadata(graph, node.get()));
 }
 
 void graph_ref::tag(graph_node node, std::string_view name, call_site at) const {
   constexpr const char* call = "weir::graph_ref::tag";
   CUgraph_st* const graph = require_open(*this, call, at);
   detail::require_node_of(node, graph, call, at);
-  const bool has_graph = node.graph().get() != nullptr;
-  if (!has_graph || !detail::is_known_node(graph, node.get())) {
+  // If the caller has not named the node's graph, the node may be one of another graph. A node
+  // without metadata may have been destroyed.
+  if (node.graph().get() == nullptr || !detail::is_known_node(graph, node.get())) {
     const std::vector<CUgraphNode_st*> all = detail::nodes_of(graph, at);
     if (std::ranges::find(all, node.get()) == all.end()) {
       detail::throw_error(
@@ -337,7 +315,6 @@ void graph_ref::tag(graph_node node, std::string_view name, call_site at) const 
     }
   }
   if (!name.empty()) detail::ensure_metadata(graph, at);
-  if (name.empty() && !detail::any_graph_metadata()) return;
   detail::set_tag(graph, node.get(), name);
 }
 
@@ -348,14 +325,14 @@ std::string graph_ref::tag_of(graph_node node, call_site at) const {
 graph_node graph_ref::find(std::string_view tag, call_site at) const {
   constexpr const char* call = "weir::graph_ref::find";
   CUgraph_st* const graph = require_open(*this, call, at);
-  const detail::tag_match found = detail::find_tag(graph, tag);
-  if (found.node_count > 1) {
-    detail::throw_error(errc::invalid_value, call, to_string(*this),
-                        fmt::format("{} nodes have the tag \"{}\"; give each node its own tag",
-                                    found.node_count, tag),
-                        at);
+  const std::vector<abi::CUgraphNode> found = detail::find_tagged(graph, tag);
+  if (found.size() > 1) {
+    detail::throw_error(
+        errc::invalid_value, call, to_string(*this),
+        fmt::format("{} nodes have the tag \"{}\"; give each node its own tag", found.size(), tag),
+        at);
   }
-  return found.node == nullptr ? graph_node{} : graph_node{found.node, graph};
+  return found.empty() ? graph_node{} : graph_node{found.front(), graph};
 }
 
 graph graph_ref::clone(call_site at) const {

@@ -3,12 +3,12 @@
 #include "api/graph/instantiation_failure.hpp"
 
 #include "api/core/check.hpp"
-#include "api/graph/graph_parts.hpp"
+#include "api/graph/conditional_bodies.hpp"
 #include "api/graph/node_calls.hpp"
 #include "api/graph/node_metadata.hpp"
 
 #include <weir/core/to_string.hpp>
-#include <weir/graph/nodes/child_graph_node.hpp>
+#include <weir/graph/graph.hpp>
 
 #include <fmt/format.h>
 
@@ -21,96 +21,56 @@
 namespace weir::detail {
 namespace {
 
-using predecessor_map = std::unordered_map<CUgraphNode, std::vector<CUgraphNode>>;
-
-// Returns the predecessors of each node from which a cycle can be reached along dependents, or that
-// is on a cycle. To find these nodes, repeatedly removes nodes that have no dependents.
-predecessor_map predecessors_towards_cycles(graph_ref graph, call_site at) {
-  predecessor_map predecessors;
-  std::unordered_map<CUgraphNode, std::size_t> dependent_count;
-  for (const graph_edge& edge : graph.edges(at)) {
-    predecessors[edge.target.get()].push_back(edge.source.get());
-    ++dependent_count[edge.source.get()];
-  }
-  std::vector<CUgraphNode> last;
-  for (const auto& [node, dependencies] : predecessors) {
-    if (!dependent_count.contains(node)) last.push_back(node);
-  }
-  while (!last.empty()) {
-    const CUgraphNode node = last.back();
-    last.pop_back();
-    for (const CUgraphNode earlier : predecessors[node]) {
-      if (--dependent_count[earlier] == 0) last.push_back(earlier);
-    }
-    predecessors.erase(node);
-  }
-  return predecessors;
-}
-
-// Returns the nodes of a cycle, each followed by one of its predecessors. Returns an empty list if
-// there is no cycle.
-std::vector<CUgraphNode> find_cycle(const predecessor_map& predecessors) {
-  const auto has_predecessors = [&](CUgraphNode node) {
-    return predecessors.contains(node) && !predecessors.at(node).empty();
-  };
-  CUgraphNode node = nullptr;
-  for (const auto& [candidate, dependencies] : predecessors) {
-    if (has_predecessors(candidate)) node = candidate;
-  }
-  if (node == nullptr) return {};
-  std::vector<CUgraphNode> path;
-  std::unordered_set<CUgraphNode> visited;
-  while (visited.insert(node).second) {
-    path.push_back(node);
-    CUgraphNode next = nullptr;
-    for (const CUgraphNode earlier : predecessors.at(node)) {
-      if (has_predecessors(earlier)) next = earlier;
-    }
-    if (next == nullptr) return {};
-    node = next;
-  }
-  path.erase(path.begin(), std::ranges::find(path, node));
-  return path;
-}
-
-// Returns a text such as "a -> b -> a" for a cycle among the nodes of the graph; empty if there is
-// none. Does not search child graphs and bodies.
-std::string describe_cycle(graph_ref graph, call_site at) {
+// Returns a text such as "a -> b -> a" for a cycle among the nodes; empty if there is none. `nodes`
+// are in topological order: nodes on cycles, and nodes behind them, come last.
+std::string describe_cycle(const std::vector<graph_node>& nodes,
+                           const std::vector<graph_edge>& edges) {
   constexpr std::size_t max_listed = 8;
-  const std::vector<CUgraphNode> cycle = find_cycle(predecessors_towards_cycles(graph, at));
-  if (cycle.empty()) return {};
-  const auto name_of_node = [&](CUgraphNode node) {
-    return describe(graph_node{node, graph.get()});
-  };
-  std::string text = name_of_node(cycle.front());
-  std::size_t listed = 0;
+  std::unordered_map<CUgraphNode, std::size_t> position;
+  for (std::size_t i = 0; i < nodes.size(); ++i) position[nodes[i].get()] = i;
+  // The position of the first node on a cycle or behind one.
+  std::size_t first_unsorted = nodes.size();
+  for (const graph_edge& edge : edges) {
+    const std::size_t target = position.at(edge.target.get());
+    if (position.at(edge.source.get()) >= target) first_unsorted = std::min(first_unsorted, target);
+  }
+  if (first_unsorted == nodes.size()) return {};
+  // Each node from that position on depends on another such node. Thus the way along such
+  // dependencies leads into a cycle.
+  std::unordered_map<CUgraphNode, graph_node> dependency;
+  for (const graph_edge& edge : edges) {
+    if (position.at(edge.source.get()) >= first_unsorted)
+      dependency[edge.target.get()] = edge.source;
+  }
+  std::vector<graph_node> cycle;  // each node depends on the next one
+  std::unordered_set<CUgraphNode> visited;
+  graph_node node = nodes[first_unsorted];
+  for (; visited.insert(node.get()).second; node = dependency.at(node.get())) cycle.push_back(node);
+  cycle.erase(cycle.begin(), std::ranges::find(cycle, node));
+  std::string text = describe(node);
   for (std::size_t i = cycle.size(); i-- > 1;) {
-    if (++listed > max_listed) {
+    if (cycle.size() - i > max_listed) {
       text += " -> ...";
       break;
     }
-    text += " -> " + name_of_node(cycle[i]);
+    text += " -> " + describe(cycle[i]);
   }
-  return text + " -> " + name_of_node(cycle.front());
+  return text + " -> " + describe(node);
 }
 
-// Like describe_cycle(), but also searches the subgraphs: child graphs and conditional bodies at
-// any depth.
+// Like describe_cycle(), for the nodes of the graph and of its subgraphs: child graphs and
+// conditional bodies at any depth.
 std::string describe_any_cycle(graph_ref graph, call_site at) {
-  std::string text = describe_cycle(graph, at);
-  const auto search_part = [&](CUgraph part) {
-    if (text.empty()) text = describe_any_cycle(graph_ref{part}, at);
-  };
-  for (const graph_node node : graph.nodes(at)) {
-    if (!text.empty()) break;
-    const node_kind kind = node.kind(at);
-    if (kind == node_kind::child_graph) search_part(node.as<child_graph_node>(at).child(at).get());
-    if (kind != node_kind::conditional) continue;
-    if (const auto conditional = find_conditional_metadata(graph.get(), node.get())) {
-      for (const CUgraph body : conditional->bodies) search_part(body);
+  const std::vector<graph_node> nodes = graph.nodes(at);
+  std::string text = describe_cycle(nodes, graph.edges(at));
+  if (!text.empty()) return text;
+  for (const graph_node node : nodes) {
+    for (const CUgraph part : parts_of(node, node.kind(at), at)) {
+      text = describe_any_cycle(graph_ref{part}, at);
+      if (!text.empty()) return text;
     }
   }
-  return text;
+  return {};
 }
 
 std::string reason_for(CUgraphInstantiateResult result, graph_ref source, call_site at) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/graph/node_calls.cpp - adds nodes to graphs.
+// api/graph/node_calls.cpp - validates, lists and adds nodes.
 #include "api/graph/node_calls.hpp"
 
 #include "api/graph/conditional_bodies.hpp"
 #include "api/graph/driver_edges.hpp"
 #include "api/graph/node_metadata.hpp"
-#include "api/graph/user_object.hpp"
 
 #include <weir/core/to_string.hpp>
 
@@ -13,6 +12,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory_resource>
 #include <vector>
 
 namespace weir::detail {
@@ -20,27 +20,15 @@ namespace {
 
 constexpr const char* add_call = "cuGraphAddNode";
 
-// A list of nodes as an array for the driver. Up to 8 nodes need no memory from the heap.
-class driver_nodes {
- public:
-  driver_nodes(CUgraph graph, dependency_list nodes, call_site at) : size_{nodes.size()} {
-    if (size_ > inline_nodes_.size()) heap_nodes_.resize(size_);
-    CUgraphNode* next = data();
-    for (const graph_node node : nodes) {
-      require_node_of(node, graph, add_call, at);
-      *next++ = node.get();
-    }
-  }
-  [[nodiscard]] CUgraphNode* data() noexcept {
-    return heap_nodes_.empty() ? inline_nodes_.data() : heap_nodes_.data();
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+using handle_list = std::pmr::vector<CUgraphNode>;
 
- private:
-  std::array<CUgraphNode, 8> inline_nodes_{};
-  std::vector<CUgraphNode> heap_nodes_;
-  std::size_t size_;
-};
+void add_handles(dependency_list nodes, CUgraph graph, handle_list& handles, call_site at) {
+  handles.reserve(nodes.size());
+  for (const graph_node node : nodes) {
+    require_node_of(node, graph, add_call, at);
+    handles.push_back(node.get());
+  }
+}
 
 }  // namespace
 
@@ -71,43 +59,48 @@ void require_node_of(graph_node node, CUgraph graph, const char* call, call_site
       at);
 }
 
-std::vector<CUgraphNode> nodes_of(CUgraph graph, call_site at) {
-  constexpr const char* call = "cuGraphGetNodes";
+std::vector<CUgraphNode> list_nodes(CUgraph graph, const char* call,
+                                    CUresult (*driver_table::*list)(CUgraph, CUgraphNode*,
+                                                                    std::size_t*),
+                                    call_site at) {
   std::size_t count = 0;
-  check(driver().cuGraphGetNodes(graph, nullptr, &count), call, subject::graph(graph), at);
+  check((driver().*list)(graph, nullptr, &count), call, subject::graph(graph), at);
   std::vector<CUgraphNode> nodes(count);
   if (count != 0)
-    check(driver().cuGraphGetNodes(graph, nodes.data(), &count), call, subject::graph(graph), at);
+    check((driver().*list)(graph, nodes.data(), &count), call, subject::graph(graph), at);
   nodes.resize(count);
   return nodes;
 }
 
-CUresult try_add_node(CUgraph parent_graph, dependency_list dependencies, CUgraphNodeParams& params,
-                      owner_list owners, CUgraphNode& created, call_site at) {
-  const CUgraph graph = require_open(graph_ref{parent_graph}, add_call, at);
-  driver_nodes dependency_nodes{graph, dependencies, at};
+CUresult try_add_node(insertion_point point, CUgraphNodeParams& params, owner_list owners,
+                      CUgraphNode& created, call_site at) {
+  const CUgraph graph = require_open(graph_ref{point.graph}, add_call, at);
+  std::array<CUgraphNode, 8> inline_handles;  // so many dependencies need no memory from the heap
+  std::pmr::monotonic_buffer_resource memory{inline_handles.data(), sizeof inline_handles};
+  handle_list dependencies{&memory};
+  add_handles(point.dependencies, graph, dependencies, at);
   throw_if_not_allowed_in_body(graph, static_cast<node_kind>(params.type), at);
   node_owners kept{graph, owners, at};
   node_call_site site = reserve_call_site(graph, at);
   const CUresult answer =
-      add_to_graph(created, graph, dependency_nodes.data(), dependency_nodes.size(), params);
+      add_to_graph(created, graph, dependencies.data(), dependencies.size(), params);
   if (answer == CUDA_SUCCESS) {
+    // add_call_site() returns the owners of an earlier node with this handle, which other code has
+    // removed directly through the driver.
     site.node = created;
-    // set_call_site() returns user objects of an earlier node with this handle, which other code
-    // has removed directly through the driver.
-    release_user_objects(graph, set_call_site(graph, site));
-    kept.assign_to(created);
+    release_owners(graph, add_call_site(graph, site));
+    if (owners.size != 0) kept.assign_to(created);
   }
   return answer;
 }
 
-CUgraphNode add_node(CUgraph parent_graph, dependency_list dependencies, CUgraphNodeParams& params,
-                     owner_list owners, call_site at) {
+CUgraphNode add_node(insertion_point point, CUgraphNodeParams& params, owner_list owners,
+                     call_site at) {
   CUgraphNode created = nullptr;
-  const CUresult answer = try_add_node(parent_graph, dependencies, params, owners, created, at);
+  const CUresult answer = try_add_node(point, params, owners, created, at);
   if (answer != CUDA_SUCCESS) [[unlikely]] {
     const auto kind = static_cast<node_kind>(params.type);
-    fail_adding(answer, parent_graph, dependencies, kind, hint_for(kind), at);
+    fail_adding(answer, point, kind, hint_for(kind), at);
   }
   return created;
 }

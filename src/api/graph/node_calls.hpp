@@ -9,8 +9,8 @@
 
 #include <weir/graph/nodes/graph_node.hpp>
 
+#include <cstddef>
 #include <type_traits>
-
 #include <vector>
 
 namespace weir::detail {
@@ -19,21 +19,35 @@ namespace weir::detail {
 // unusable (graph_parts.hpp), or this thread runs a host function.
 CUgraphNode require_open(graph_node node, const char* call, call_site at);
 
-// Throws if weir knows that the node belongs to a graph other than `graph`.
+// Throws as require_open(), and if `node` names a graph other than `graph`. A node that names no
+// graph is accepted.
 void require_node_of(graph_node node, CUgraph graph, const char* call, call_site at);
 
+// Returns the nodes that a function of the driver lists, in the driver's order.
+[[nodiscard]] std::vector<CUgraphNode> list_nodes(
+    CUgraph graph, const char* call,
+    CUresult (*driver_table::*list)(CUgraph, CUgraphNode*, std::size_t*), call_site at);
 // Returns all nodes of a graph in the driver's order.
-[[nodiscard]] std::vector<CUgraphNode> nodes_of(CUgraph graph, call_site at);
+[[nodiscard]] inline std::vector<CUgraphNode> nodes_of(CUgraph graph, call_site at) {
+  return list_nodes(graph, "cuGraphGetNodes", &driver_table::cuGraphGetNodes, at);
+}
 
 // Adds the node that `params` describes, whose unused members must be 0. The graph keeps `owners`
 // alive for the node. Throws if the driver refuses the node.
-[[nodiscard]] CUgraphNode add_node(CUgraph parent_graph, dependency_list dependencies,
-                                   CUgraphNodeParams& params, owner_list owners, call_site at);
+[[nodiscard]] CUgraphNode add_node(insertion_point point, CUgraphNodeParams& params,
+                                   owner_list owners, call_site at);
 // Like add_node(), but returns the driver's result for the node and sets `created`. Throws all
 // other failures.
-[[nodiscard]] CUresult try_add_node(CUgraph parent_graph, dependency_list dependencies,
-                                    CUgraphNodeParams& params, owner_list owners,
-                                    CUgraphNode& created, call_site at);
+[[nodiscard]] CUresult try_add_node(insertion_point point, CUgraphNodeParams& params,
+                                    owner_list owners, CUgraphNode& created, call_site at);
+
+// Throws if `answer`, the result of changing a node of a graph, is a failure.
+inline void check_set(CUresult answer, const char* call, graph_node node, node_kind kind,
+                      call_site at) {
+  if (answer != CUDA_SUCCESS) [[unlikely]] {
+    fail_setting(answer, call, node, kind, at);
+  }
+}
 
 // Changes the parameters of a node. `set(handle)` makes the driver call and returns its result. The
 // graph then keeps `owners` alive for the node, in place of its previous owners.
@@ -42,8 +56,7 @@ void change_node(graph_node node, node_kind kind, owner_list owners, const char*
                  const Set& set, call_site at) {
   const CUgraphNode handle = require_open(node, call, at);
   node_owners new_owners{node.graph().get(), owners, at};
-  if (const CUresult answer = set(handle); answer != CUDA_SUCCESS)
-    fail_setting(answer, call, node, kind, at);
+  check_set(set(handle), call, node, kind, at);
   new_owners.assign_to(handle);
 }
 

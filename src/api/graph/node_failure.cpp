@@ -77,7 +77,7 @@ constexpr node_kind_texts texts_of(node_kind kind) noexcept {
                                           : node_kind_texts{"new kind of", ""};
 }
 
-static_assert(texts_of(node_kind::conditional).name == texts_by_kind[13].name);
+static_assert(texts_of(node_kind::conditional).name == texts_by_kind[13].name);  // the last entry
 
 }  // namespace
 
@@ -104,15 +104,14 @@ namespace {
 
 // If a dependency is listed twice, returns a text about that. Otherwise returns `reason` and, if
 // there are dependencies, adds that they must be nodes of the graph.
-std::string with_dependency_hint(std::string reason, CUgraph parent_graph,
-                                 dependency_list dependencies) {
-  if (dependencies.size() == 0) return reason;
+std::string with_dependency_hint(std::string reason, insertion_point point) {
+  if (point.dependencies.size() == 0) return reason;
   std::vector<CUgraphNode> sorted;
-  for (const graph_node node : dependencies) sorted.push_back(node.get());
+  for (const graph_node node : point.dependencies) sorted.push_back(node.get());
   std::ranges::sort(sorted);
   const auto duplicate = std::ranges::adjacent_find(sorted);
   if (duplicate != sorted.end()) {
-    return describe(graph_node{*duplicate, parent_graph}) +
+    return describe(graph_node{*duplicate, point.graph}) +
            " is listed twice as a dependency; list each dependency once";
   }
   return reason + (reason.empty() ? "" : "; and ") + "use only nodes of this graph as dependencies";
@@ -120,12 +119,10 @@ std::string with_dependency_hint(std::string reason, CUgraph parent_graph,
 
 }  // namespace
 
-void fail_adding(CUresult answer, CUgraph parent_graph, dependency_list dependencies,
-                 node_kind kind, std::string reason, call_site at) {
+void fail_adding(CUresult answer, insertion_point point, node_kind kind, std::string reason,
+                 call_site at) {
   switch (answer) {
-    case CUDA_ERROR_INVALID_VALUE:
-      reason = with_dependency_hint(std::move(reason), parent_graph, dependencies);
-      break;
+    case CUDA_ERROR_INVALID_VALUE: reason = with_dependency_hint(std::move(reason), point); break;
     case CUDA_ERROR_NOT_SUPPORTED:
       if (kind == node_kind::semaphore_signal || kind == node_kind::semaphore_wait)
         reason =
@@ -133,21 +130,19 @@ void fail_adding(CUresult answer, CUgraph parent_graph, dependency_list dependen
             "wait in a stream, outside the graph";
       break;
     case CUDA_ERROR_INVALID_HANDLE: break;
-    default:
-      throw_error(static_cast<errc>(answer), add_node_call, subject::graph(parent_graph), at);
+    default: throw_error(static_cast<errc>(answer), add_node_call, subject::graph(point.graph), at);
   }
-  throw_error(static_cast<errc>(answer), add_node_call, to_string(graph_ref{parent_graph}),
+  throw_error(static_cast<errc>(answer), add_node_call, to_string(graph_ref{point.graph}),
               fmt::format("{}{}{}", describe_kind(kind), reason.empty() ? "" : ": ", reason), at);
 }
 
 void fail_setting(CUresult answer, const char* call, graph_node node, node_kind expected,
                   call_site at) {
-  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)
+  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)  // throw_error() adds the hint
     throw_error(static_cast<errc>(answer), call, describe(node), {}, at);
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   if (driver().cuGraphNodeGetType(node.get(), &type) != CUDA_SUCCESS) {
-    throw_error(static_cast<errc>(answer), call, to_string(node),
-                "the node does not exist or was destroyed; pass a node of an existing graph", at);
+    throw_error(static_cast<errc>(answer), call, to_string(node), no_such_node, at);
   }
   if (static_cast<node_kind>(type) != expected) {
     throw_error(
@@ -162,8 +157,10 @@ void fail_setting(CUresult answer, const char* call, graph_node node, node_kind 
 
 void fail_setting_in_exec(CUresult answer, const char* call, CUgraphExec exec, graph_node node,
                           node_kind expected, call_site at) {
-  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)
+  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)  // throw_error() adds the hint
     throw_error(static_cast<errc>(answer), call, describe(node), {}, at);
+  // A query of whether the node is enabled fails if the executable does not contain the node. Only
+  // these kinds can be queried.
   const bool can_be_disabled =
       expected == node_kind::fill || expected == node_kind::copy || expected == node_kind::kernel;
   unsigned enabled = 0;
@@ -175,8 +172,8 @@ void fail_setting_in_exec(CUresult answer, const char* call, CUgraphExec exec, g
                 at);
   }
   const std::string_view changes = texts_of(expected).changes;
-  // Does not query the kind of a node that may have been destroyed, because a GPU's driver may
-  // crash.
+  // A node of another kind may have been destroyed. Its kind is not queried, because a GPU's driver
+  // may crash.
   throw_error(static_cast<errc>(answer), call, can_be_disabled ? describe(node) : to_string(node),
               fmt::format("{}{}{}{}", changes, changes.empty() ? "" : "; ", hint_for(expected),
                           can_be_disabled ? "" : "; use a node of the graph that was instantiated"),

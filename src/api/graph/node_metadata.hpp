@@ -4,13 +4,13 @@
 #pragma once
 
 #include "api/core/check.hpp"
+#include "api/graph/user_object.hpp"
 #include "driver/abi.hpp"
 
 #include <weir/core/call_site.hpp>
 #include <weir/detail/keep_alive.hpp>
 #include <weir/graph/nodes/graph_node.hpp>
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,12 +26,8 @@ namespace weir::detail {
 void set_tag(abi::CUgraph graph, abi::CUgraphNode node, std::string_view tag);
 // Returns the tag of a node; empty if it has none.
 [[nodiscard]] std::string get_tag(abi::CUgraph graph, abi::CUgraphNode node);
-// The result of find_tag().
-struct tag_match {
-  abi::CUgraphNode node = nullptr;  // one of the nodes with the tag; null if there is none
-  std::size_t node_count = 0;       // number of nodes with the tag
-};
-[[nodiscard]] tag_match find_tag(abi::CUgraph graph, std::string_view tag);
+// Returns the nodes with the tag; none if the tag is empty.
+[[nodiscard]] std::vector<abi::CUgraphNode> find_tagged(abi::CUgraph graph, std::string_view tag);
 // A copy of all tags of a graph. Nodes of the graph may be removed after the copy was made, and the
 // driver may reuse their handles. is_present() detects that.
 struct tag_list {
@@ -47,7 +43,8 @@ struct tag_list {
 // Returns true if weir added the node to the graph or has metadata of it, and has not removed it.
 [[nodiscard]] bool is_known_node(abi::CUgraph graph, abi::CUgraphNode node) noexcept;
 
-// Returns the graph whose metadata lists the node; null if there is none. Used for messages only.
+// Returns the graph whose metadata lists the node; null if there is none. Searches all graphs, so
+// it is used only for messages and while a graph is unusable (graph_parts.hpp).
 [[nodiscard]] abi::CUgraph find_graph_of(abi::CUgraphNode node);
 
 // The place in the program that added a node, used in DOT descriptions. `file` is the file name
@@ -56,56 +53,45 @@ struct tag_list {
 struct node_call_site {
   abi::CUgraphNode node = nullptr;
   const char* file = "";
-  unsigned line = 0;
+  unsigned line = 0;  // 0 if the place is not known
 };
 // Called before a node is added. Creates the metadata of the graph and makes room for one more call
-// site. The caller sets `node` in the result and passes it to set_call_site(), which is noexcept.
+// site. The caller sets `node` in the result and passes it to add_call_site(), which is noexcept.
 [[nodiscard]] node_call_site reserve_call_site(abi::CUgraph graph, call_site at);
 // Stores the call site of a new node. Removes the metadata of an earlier node with that handle,
-// which other code has removed. Returns the user objects that the graph holds for the earlier node;
-// the caller releases them.
-[[nodiscard]] std::vector<abi::CUuserObject> set_call_site(abi::CUgraph graph,
-                                                           const node_call_site& site) noexcept;
-// Returns the call sites of all nodes, in the order in which they were added. The list may contain
-// nodes that no longer exist. If a node occurs several times, its last entry is valid.
-[[nodiscard]] std::vector<node_call_site> get_call_sites(abi::CUgraph graph);
-void add_call_sites(abi::CUgraph graph, const std::vector<node_call_site>& sites);
+// which other code has removed. Returns the owners that the graph keeps for the earlier node; the
+// caller releases them.
+[[nodiscard]] std::vector<kept_owner> add_call_site(abi::CUgraph graph,
+                                                    const node_call_site& added) noexcept;
 
-// Stores the user objects that a graph holds for the parameters of a node, and the objects that
-// these user objects own. Returns the node's previous user objects; the caller releases them.
-[[nodiscard]] std::vector<abi::CUuserObject> set_owners(abi::CUgraph graph, abi::CUgraphNode node,
-                                                        std::vector<abi::CUuserObject> owners,
-                                                        std::vector<keep_alive*> owned);
-// Fills `shares` with new references to the objects that the node's user objects own. Elements
+// Fills `shares` with new references to the owners that the graph keeps for the node. Elements
 // beyond their number stay unchanged.
 void get_owners(graph_node node, std::span<keep_alive_ref> shares) noexcept;
 
-// Removes the metadata of a node that was removed from the graph. Returns the user objects that the
-// graph holds for the node; the caller releases them.
-[[nodiscard]] std::vector<abi::CUuserObject> erase_node_metadata(abi::CUgraph graph,
-                                                                 abi::CUgraphNode node) noexcept;
+// Removes the metadata of a node that was removed from the graph. Returns the owners that the graph
+// keeps for the node; the caller releases them.
+[[nodiscard]] std::vector<kept_owner> erase_node_metadata(abi::CUgraph graph,
+                                                          abi::CUgraphNode node) noexcept;
 
-// Creates user objects for `owners` and moves them to the graph, before a node is added or changed.
-// The destructor releases the user objects from the graph, unless assign_to() or keep() was called
-// after success.
+// Moves references to owners to the graph, before a node is added or changed. The destructor
+// releases them from the graph, unless assign_to() or keep() was called after success.
 class node_owners {
  public:
   node_owners(CUgraph graph, owner_list owners, call_site at);
   node_owners(const node_owners&) = delete;
   node_owners& operator=(const node_owners&) = delete;
-  ~node_owners();
+  ~node_owners() { release_owners(graph_, owners_); }
 
-  // Makes the user objects the node's owners and releases the node's previous owners.
+  // Makes the owners the node's owners and releases the node's previous owners.
   void assign_to(CUgraphNode node) noexcept;
-  // Leaves the user objects to the graph, which holds them until it is destroyed.
-  void keep() noexcept { objects_.clear(); }
+  // Leaves the owners to the graph, which keeps them until it is destroyed.
+  void keep() noexcept { owners_.clear(); }
 
  private:
   explicit node_owners(CUgraph graph) noexcept : graph_{graph} {}
 
   CUgraph graph_;
-  std::vector<CUuserObject> objects_;
-  std::vector<keep_alive*> owned_;  // the objects that `objects_` own
+  std::vector<kept_owner> owners_;
 };
 
 }  // namespace weir::detail

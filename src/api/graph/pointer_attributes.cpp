@@ -25,8 +25,8 @@ pointer_attributes query_pointer_attributes(const void* address, call_site at) {
   if (kind != CU_MEMORYTYPE_DEVICE) return pointer_info;
   pointer_info.kind = CU_MEMORYTYPE_DEVICE;
   pointer_info.context = context;
-  if (context == nullptr && device >= 0)
-    pointer_info.context = primary_context(weir::device{device}, at);  // memory of a pool
+  if (context == nullptr && device >= 0)  // memory of a pool, which has no context
+    pointer_info.context = primary_context(weir::device{device}, at);
   return pointer_info;
 }
 

@@ -6,6 +6,7 @@
 #include "driver/abi.hpp"
 
 #include <weir/core/call_site.hpp>
+#include <weir/detail/keep_alive.hpp>
 
 #include <vector>
 
@@ -21,7 +22,17 @@ namespace weir::detail {
 // so that the driver may call destroy(data).
 void move_to_graph(CUgraph graph, CUuserObject user_object, call_site at);
 
-// Releases one reference of the graph to each object.
-void release_user_objects(CUgraph graph, const std::vector<CUuserObject>& user_objects) noexcept;
+// An owner that a graph keeps alive, and the user object by which the graph does so.
+struct kept_owner {
+  CUuserObject user_object;
+  keep_alive* owner;
+};
+
+// Moves the reference to the graph. When no graph, executable or launch refers to the owner any
+// more, the reclaimer thread destroys it. If this throws, the reference has been released.
+kept_owner move_to_graph(CUgraph graph, keep_alive_ref owner, call_site at);
+
+// Releases the graph's references to the owners.
+void release_owners(CUgraph graph, const std::vector<kept_owner>& owners) noexcept;
 
 }  // namespace weir::detail

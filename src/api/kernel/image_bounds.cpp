@@ -10,18 +10,18 @@
 namespace weir::detail {
 namespace {
 
+bool is_within(std::span<const std::byte> image, std::uint64_t offset,
+               std::uint64_t bytes) noexcept {
+  return offset <= image.size() && bytes <= image.size() - offset;
+}
+
 // Copies the header at `offset` of the image to `header`. Returns false if the image ends before
 // the end of the header.
 template <class Header>
 bool read_header(std::span<const std::byte> image, std::uint64_t offset, Header& header) noexcept {
-  if (offset > image.size() || image.size() - offset < sizeof(Header)) return false;
+  if (!is_within(image, offset, sizeof(Header))) return false;
   std::memcpy(&header, image.data() + offset, sizeof(Header));
   return true;
-}
-
-bool is_within(std::span<const std::byte> image, std::uint64_t offset,
-               std::uint64_t bytes) noexcept {
-  return offset <= image.size() && bytes <= image.size() - offset;
 }
 
 bool is_whole_elf(std::span<const std::byte> image) noexcept {

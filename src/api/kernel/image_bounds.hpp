@@ -8,9 +8,9 @@
 
 namespace weir::detail {
 
-// Returns true if the image's headers refer to data beyond its end. Checks ELF files (cubins,
-// images of embedded devices) and fatbins. Returns false for anything else, which is treated as
-// text (PTX); weir adds a terminating zero to it.
+// Returns true if the image's headers are incomplete or refer to data beyond its end. Checks ELF
+// files (cubins, images of embedded devices) and fatbins. Returns false for anything else, which is
+// treated as text (PTX); weir adds a terminating zero to it.
 [[nodiscard]] bool is_truncated(std::span<const std::byte> image) noexcept;
 
 }  // namespace weir::detail

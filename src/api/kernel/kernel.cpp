@@ -40,6 +40,20 @@ void set_attribute(const kernel& target, CUfunction_attribute attribute_id, int 
   check(answer, call, {}, at);
 }
 
+// Calls a function of the driver that returns a number for a launch with clusters.
+unsigned query_clusters(const kernel& target, const launch_config& config, const char* call,
+                        CUresult (*driver_table::*query)(int*, CUfunction, const CUlaunchConfig*),
+                        call_site at) {
+  const kernel_state& state = require_open(target, call, at);
+  require_complete_cluster(config, call, &target, at);
+  const make_current current{state.context, at};
+  launch_attributes attributes{config};
+  const CUlaunchConfig raw = attributes.driver_config(config, nullptr);
+  int number = 0;
+  check((driver().*query)(&number, state.function, &raw), call, {}, at);
+  return static_cast<unsigned>(number);
+}
+
 }  // namespace
 
 kernel_state::kernel_state(CUfunction handle, CUcontext owner_context, call_site at)
@@ -49,8 +63,8 @@ kernel_state::kernel_state(CUfunction handle, CUcontext owner_context, call_site
     std::size_t offset = 0;
     std::size_t size = 0;
     const CUresult answer = driver().cuFuncGetParamInfo(handle, i, &offset, &size);
-    if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return;
-    if (answer == CUDA_ERROR_INVALID_VALUE) break;  // no more parameters
+    if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return;  // the count stays unknown
+    if (answer == CUDA_ERROR_INVALID_VALUE) break;                // no more parameters
     check(answer, call, {}, at);
     parameter_list.push_back({static_cast<unsigned>(offset), static_cast<unsigned>(size)});
   }
@@ -71,16 +85,13 @@ kernel_state& require_open(const kernel& target, const char* call, call_site at)
   return const_cast<kernel_state&>(static_cast<const kernel_state&>(*target.info()));
 }
 
-std::string linker_name_of(CUfunction function) noexcept {
-  const char* name = nullptr;
-  return driver().cuFuncGetName(&name, function) == CUDA_SUCCESS && name != nullptr ? name : "";
-}
-
 std::string describe(const kernel& target) {
   if (!target) return "no kernel";
-  const std::string name = linker_name_of(target.get());
-  return name.empty() ? fmt::format("kernel {}", fmt::ptr(target.get()))
-                      : fmt::format("kernel \"{}\"", name);
+  const char* name = nullptr;
+  const CUresult answer = driver().cuFuncGetName(&name, target.get());
+  const bool has_name = answer == CUDA_SUCCESS && name != nullptr && *name != '\0';
+  return has_name ? fmt::format("kernel \"{}\"", name)
+                  : fmt::format("kernel {}", fmt::ptr(target.get()));
 }
 
 }  // namespace detail
@@ -254,27 +265,13 @@ std::size_t kernel::available_dynamic_shared(unsigned blocks, unsigned threads,
 }
 
 unsigned kernel::max_cluster_size(const launch_config& config, call_site at) const {
-  constexpr const char* call = "cuOccupancyMaxPotentialClusterSize";
-  const detail::kernel_state& state = require_open(*this, call, at);
-  detail::require_complete_cluster(config, call, this, at);
-  const detail::make_current current{state.context, at};
-  detail::launch_attributes attributes{config};
-  const abi::CUlaunchConfig raw = attributes.driver_config(config, nullptr);
-  int blocks = 0;
-  check(driver().cuOccupancyMaxPotentialClusterSize(&blocks, state.function, &raw), call, {}, at);
-  return static_cast<unsigned>(blocks);
+  return detail::query_clusters(*this, config, "cuOccupancyMaxPotentialClusterSize",
+                                &detail::driver_table::cuOccupancyMaxPotentialClusterSize, at);
 }
 
 unsigned kernel::max_active_clusters(const launch_config& config, call_site at) const {
-  constexpr const char* call = "cuOccupancyMaxActiveClusters";
-  const detail::kernel_state& state = require_open(*this, call, at);
-  detail::require_complete_cluster(config, call, this, at);
-  const detail::make_current current{state.context, at};
-  detail::launch_attributes attributes{config};
-  const abi::CUlaunchConfig raw = attributes.driver_config(config, nullptr);
-  int clusters = 0;
-  check(driver().cuOccupancyMaxActiveClusters(&clusters, state.function, &raw), call, {}, at);
-  return static_cast<unsigned>(clusters);
+  return detail::query_clusters(*this, config, "cuOccupancyMaxActiveClusters",
+                                &detail::driver_table::cuOccupancyMaxActiveClusters, at);
 }
 
 launch_config kernel::config_for(const element_count& elements, call_site at) const {
@@ -282,11 +279,11 @@ launch_config kernel::config_for(const element_count& elements, call_site at) co
   unsigned threads = elements.block;
   if (threads == 0) {
     detail::kernel_state& state = require_open(*this, "cuOccupancyMaxPotentialBlockSize", at);
-    const bool is_usual = elements.shared_bytes == 0;
-    threads = is_usual ? state.best_block.load(std::memory_order_relaxed) : 0;
+    const bool is_cacheable = elements.shared_bytes == 0;
+    threads = is_cacheable ? state.best_block.load(std::memory_order_relaxed) : 0;
     if (threads == 0) {
       threads = std::max(suggest_block(elements.shared_bytes, 0, at).threads, 1u);
-      if (is_usual) state.best_block.store(threads, std::memory_order_relaxed);
+      if (is_cacheable) state.best_block.store(threads, std::memory_order_relaxed);
     }
   }
   const std::size_t blocks = elements.size / threads + (elements.size % threads != 0 ? 1 : 0);

@@ -28,7 +28,5 @@ struct kernel_state : kernel_info {
 
 // Returns `kernel "_Z5scalePff"`, for texts.
 [[nodiscard]] std::string describe(const kernel& target);
-// Returns the driver's name of the function; empty if the query fails.
-[[nodiscard]] std::string linker_name_of(CUfunction function) noexcept;
 
 }  // namespace weir::detail

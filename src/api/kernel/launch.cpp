@@ -10,34 +10,15 @@
 #include "api/kernel/kernel_state.hpp"
 #include "api/kernel/launch_attributes.hpp"
 #include "api/kernel/launch_failure.hpp"
+#include "api/memory/operand.hpp"
 #include "api/stream/direct_driver.hpp"
 
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace weir::detail {
 namespace {
-
-// The memory among the arguments whose use in this stream must be tracked: buffers that belong to
-// another stream. Constructed before the launch, and recorded after it.
-class used_memory {
- public:
-  used_memory(stream_ref stream, const argument_list& arguments, const char* call, call_site at)
-      : stream_{stream} {
-    for (const region& memory : std::span{arguments.memory, arguments.size}) {
-      if (memory.owner == nullptr || memory.owner->is_untracked_on(stream)) continue;
-      if (memory.owner->closed()) throw_closed(call, subject::memory(nullptr), at);
-      if (memory.owner->register_use(stream, at)) to_record_.push_back(memory.owner);
-    }
-  }
-  void record_uses(call_site at) const {
-    for (const tracked_memory* const memory : to_record_) memory->record_use(stream_, at);
-  }
-
- private:
-  stream_ref stream_;
-  std::vector<const tracked_memory*> to_record_;
-};
 
 // Returns the owners that a graph must keep alive for a captured launch: the module of the kernel,
 // and the owners of the arguments. Some of them may be null.
@@ -92,25 +73,28 @@ void launch_slow(stream_ref stream, const launch_config& config, const launched_
   const abi::CUcontext thread_context = current_context_handle(at);
   const make_current current{thread_context != nullptr ? thread_context : state.context, at};
   if (config.priority) check_priority(target.device(at), state.context, *config.priority, call, at);
-  const used_memory used{stream, arguments, call, at};
+  operand_list operands{stream};
+  for (const region& memory : std::span{arguments.memory, arguments.size})
+    operands.add(memory, call, at);
 
   stream_capture_info capture;
   if (any_capture_active()) capture = query_capture(handle, at);
-  if (capture.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
-    const CUresult answer = call_launch(handle, config, state.function, arguments.values);
-    if (answer != CUDA_SUCCESS)
-      throw_launch_error(static_cast<errc>(answer), call, stream, config, target, at);
-    used.record_uses(at);
-  } else {
+  std::vector<keep_alive_ref> owners;
+  std::optional<node_owners> graph_owners;
+  if (capture.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
     // A captured launch does not run yet. The graph keeps the owners, since the caller may destroy
     // the arguments before the graph is launched.
     require_valid_shape(call, stream, config, target, at);
-    const std::vector<keep_alive_ref> owners = owners_of(target, arguments);
-    node_owners graph_owners{capture.graph, {owners.data(), owners.size()}, at};
-    const CUresult answer = call_launch(handle, config, state.function, arguments.values);
-    if (answer != CUDA_SUCCESS)
-      throw_launch_error(static_cast<errc>(answer), call, stream, config, target, at);
-    graph_owners.keep();
+    owners = owners_of(target, arguments);
+    graph_owners.emplace(capture.graph, owner_list{owners.data(), owners.size()}, at);
+  }
+  const CUresult answer = call_launch(handle, config, state.function, arguments.values);
+  if (answer != CUDA_SUCCESS)
+    throw_launch_error(static_cast<errc>(answer), call, stream, config, target, at);
+  if (graph_owners) {
+    graph_owners->keep();
+  } else {
+    operands.record_uses(at);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/kernel/launch_failure.cpp - determines why a kernel launch failed.
+// api/kernel/launch_failure.cpp - determines why a kernel launch failed, and checks its arguments.
 #include "api/kernel/launch_failure.hpp"
 
 #include "api/capture/capture_checks.hpp"
@@ -54,11 +54,11 @@ std::string invalid_shape_reason(const launch_config& config, const Query& query
 }
 
 std::string invalid_value_reason(const launch_config& config, const kernel& target) {
-  // Returns an attribute of the kernel, or `otherwise` if the query fails.
-  const auto query = [&](CUfunction_attribute attribute_id, unsigned long long otherwise) {
+  // Returns an attribute of the kernel, or `fallback` if the query fails.
+  const auto query = [&](CUfunction_attribute attribute_id, unsigned long long fallback) {
     int value = 0;
     const CUresult answer = driver().cuFuncGetAttribute(&value, attribute_id, target.get());
-    return answer == CUDA_SUCCESS ? static_cast<unsigned long long>(value) : otherwise;
+    return answer == CUDA_SUCCESS ? static_cast<unsigned long long>(value) : fallback;
   };
   std::string reason = invalid_shape_reason(config, query);
   if (!reason.empty()) return reason;
@@ -98,7 +98,7 @@ void throw_launch_error(errc answer, const char* call, stream_ref stream,
   const make_current current{require_open(target, call, at).context, at};
   std::string hint = launch_hint(answer, config, target);
   if (hint.empty()) throw_driver_error(answer, call, stream, at);
-  if (any_capture_active()) attribute_failure(answer, call, stream, at);
+  if (any_capture_active()) attribute_failure(answer, call, stream, at);  // as throw_driver_error()
   throw_error(answer, call, fmt::format("{} in {}", describe(target), to_text(stream)),
               std::move(hint), at);
 }

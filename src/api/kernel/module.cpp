@@ -59,7 +59,7 @@ struct error_log {
       default: break;
     }
   }
-  if (hint.empty()) check(answer, load_call, {}, at);
+  if (hint.empty()) check(answer, load_call, {}, at);  // throws
   throw_error(static_cast<errc>(answer), load_call,
               label.empty() ? "a module" : fmt::format("module \"{}\"", label), std::move(hint),
               at);
@@ -141,12 +141,12 @@ void module::close(call_site at) {
   detail::require_outside_host_function(call, {}, at);
   auto* const loaded = static_cast<module_state*>(state_.get());
   if (__atomic_load_n(&loaded->shares, __ATOMIC_ACQUIRE) != 1) {
-    state_ = {};
+    state_ = {};  // the last of the other owners unloads the module
     return;
   }
   const detail::make_current current{loaded->context, at};
   const detail::relaxed_capture_mode guard{at};
-  static_cast<void>(state_.release());
+  static_cast<void>(state_.release());  // owned_state takes over the only reference
   const std::unique_ptr<module_state> owned_state{loaded};
   check(driver().cuModuleUnload(owned_state->handle), call, {}, at);
 }

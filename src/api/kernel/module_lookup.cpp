@@ -11,8 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cstdint>
+#include <ranges>
 
 namespace weir {
 
@@ -30,11 +29,7 @@ constexpr const char* variable_call = "cuModuleGetGlobal";
 // them.
 std::string join_names(const std::vector<std::string>& names) {
   constexpr std::size_t max_names = 8;
-  std::vector<std::string> some;
-  for (const std::string& name : names) {
-    if (some.size() == max_names) break;
-    some.push_back(detail::demangled(name));
-  }
+  const auto some = names | std::views::take(max_names) | std::views::transform(&detail::demangled);
   return fmt::format("{}{}", fmt::join(some, ", "), names.size() > max_names ? ", ..." : "");
 }
 
@@ -116,6 +111,8 @@ detail::found_variable module::find_variable(std::string_view name, std::size_t 
                                              detail::size_match match, call_site at) const {
   const module_state& loaded = state(variable_call, at);
   std::string requested{name};
+  // The name expression of a variable begins with "&", which the caller may omit. Without a name
+  // expression, the name is a linker name.
   std::string linker_name = loaded.lowered(requested);
   if (linker_name == requested) linker_name = loaded.lowered("&" + requested);
   if (linker_name == "&" + requested) linker_name = requested;
@@ -152,7 +149,7 @@ detail::found_variable module::find_variable(std::string_view name, std::size_t 
             exactly ? "and the requested type has" : "not a whole number of elements of", bytes),
         at);
   }
-  return {reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), size};
+  return {detail::to_pointer(address), size};
 }
 
 }  // namespace weir

@@ -4,8 +4,10 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 
 namespace weir::detail {
@@ -51,16 +53,16 @@ bool matches_source_name(std::string_view source_name, const std::string& linker
   const std::string query = without_spaces(source_name);
   const std::string has = without_spaces(function_name_in(demangled(linker_name)));
   if (has == query) return true;
-  // The name of a template without template arguments matches each of its instances.
+  // A query such as "scale", without template arguments, matches each instance ("scale<float>").
   return query.find('<') == std::string::npos && has.starts_with(query + "<");
 }
 
 std::vector<std::string> find_matching_names(std::string_view source_name,
                                              const std::vector<std::string>& all) {
   std::vector<std::string> found;
-  for (const std::string& name : all) {
-    if (matches_source_name(source_name, name)) found.push_back(name);
-  }
+  std::ranges::copy_if(all, std::back_inserter(found), [&](const std::string& linker_name) {
+    return matches_source_name(source_name, linker_name);
+  });
   return found;
 }
 

@@ -16,6 +16,7 @@ namespace {
 // Unloads the module and destroys its state. Runs on the reclaimer thread, because the driver waits
 // for the work of the device first.
 task_result unload(deferred_task& self) noexcept {
+  // Unloading is an unsafe call in a capture.
   if (active_capture_count.load(std::memory_order_relaxed) != 0) return task_result::capture_active;
   auto& state = static_cast<module_state&>(static_cast<keep_alive&>(self));
   first_failure failure;

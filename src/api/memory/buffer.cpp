@@ -3,6 +3,7 @@
 #include <weir/memory/buffer.hpp>
 
 #include "api/capture/capture_checks.hpp"
+#include "api/capture/capture_query.hpp"
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/deferred/reclaimer.hpp"
@@ -57,26 +58,20 @@ void stream_memory::allocate(const memory_pool_ref* pool, stream_ref stream, std
         context_info_of(device_context_, at).device != pool->device().ordinal()) {
       device_context_ = primary_context(pool->device(), at);
     }
-    if (bytes != 0 && any_capture_active()) set_capture(capture_id_of(handle));
+    if (bytes != 0 && any_capture_active()) capture_ = captured_memory_in(handle).release();
     if (bytes != 0 && pool != nullptr) address = allocate_from(*pool, stream, bytes, at);
     if (bytes != 0 && pool == nullptr) {
-      if (capture_ != 0) throw_if_memory_in_body(capture_, handle, call, at);
+      if (capture_ != nullptr) throw_if_memory_in_body(capture_->id, handle, call, at);
       const relaxed_mode_if_capturing guard{at};
       check(driver().cuMemAllocAsync(&address, bytes, handle), call, stream, at);
     }
   } catch (...) {
     if (state_ != nullptr) state_->release_noexcept(stream_holder::user);
-    if (capture_ != 0) remove_captured_memory(capture_);
+    delete capture_;
     throw;
   }
-  address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+  address_ = to_pointer(address);
   bytes_ = bytes;
-}
-
-// Sets the id of the capture in which the memory is allocated; 0 for none.
-void stream_memory::set_capture(unsigned long long id) {
-  if (id != 0) add_captured_memory(id);
-  capture_ = id;
 }
 
 stream_memory stream_memory::adopt(stream_ref stream, void* address, std::size_t bytes,
@@ -113,7 +108,7 @@ void stream_memory::bind_to(stream_ref stream, call_site at) {
 stream_memory::stream_memory(stream_memory&& other) noexcept
     : stream_{std::exchange(other.stream_, closed_handle<CUstream_st>())},
       state_{std::exchange(other.state_, nullptr)},
-      capture_{std::exchange(other.capture_, 0)} {
+      capture_{std::exchange(other.capture_, nullptr)} {
   move_from(other);
 }
 
@@ -123,7 +118,7 @@ stream_memory& stream_memory::operator=(stream_memory&& other) noexcept {
   move_from(other);
   stream_ = std::exchange(other.stream_, closed_handle<CUstream_st>());
   state_ = std::exchange(other.state_, nullptr);
-  capture_ = std::exchange(other.capture_, 0);
+  capture_ = std::exchange(other.capture_, nullptr);
   return *this;
 }
 
@@ -183,19 +178,19 @@ stream_memory::~stream_memory() {
   }
   const subject object = subject::memory(address_);
   const CUstream memory_stream = reachable_stream();
-  const first_failure failure =
-      free_on(any_capture_active() && capture_ != 0 ? stream_for_free(memory_stream, capture_)
-                                                    : memory_stream);
+  const first_failure failure = free_on(any_capture_active() && capture_ != nullptr
+                                            ? stream_for_free(memory_stream, capture_->id)
+                                            : memory_stream);
   report_if_failed(failure, object);
 }
 
 stream_memory::free_in_capture stream_memory::current_free_in_capture() const noexcept {
   const CUstream stream = reachable_stream();
-  if (capture_ == 0 || stream != stream_ || inside_host_function || inside_user_destructor ||
+  if (capture_ == nullptr || stream != stream_ || inside_host_function || inside_user_destructor ||
       os::in_forked_child())
     return free_in_capture::must_defer;
-  if (capture_id_of(stream) == capture_) return free_in_capture::recorded;
-  return is_in_capture(stream) && is_participant_of_capture(stream, capture_)
+  if (capture_id_of(stream) == capture_->id) return free_in_capture::recorded;
+  return is_in_capture(stream) && is_participant_of_capture(stream, capture_->id)
              ? free_in_capture::unnecessary
              : free_in_capture::must_defer;
 }
@@ -217,7 +212,7 @@ void stream_memory::close(stream_ref stream, call_site at) {
 // Returns true if the memory was allocated in a capture and never came to exist
 // (captured_memory.hpp). Another allocation may now have the address, so it must not be freed.
 bool stream_memory::was_never_allocated() const noexcept {
-  return capture_ != 0 && !may_be_allocated(capture_);
+  return capture_ != nullptr && capture_->never_existed();
 }
 
 namespace {
@@ -227,9 +222,8 @@ namespace {
 bool make_wait_for(CUstream memory_stream, CUstream stream, first_failure& failure) noexcept {
   if (stream_ref{stream} == stream_ref{memory_stream}) return true;
   const CUevent event = record_thread_event(memory_stream, failure);
-  const CUresult answer = event != nullptr
-                              ? driver().cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_DEFAULT)
-                              : CUDA_ERROR_INVALID_HANDLE;
+  if (event == nullptr) return false;
+  const CUresult answer = driver().cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_DEFAULT);
   failure.note(answer, "cuStreamWaitEvent");
   return answer == CUDA_SUCCESS;
 }
@@ -297,11 +291,12 @@ void stream_memory::free_after_uses(CUstream stream, CUstream memory_stream,
 void stream_memory::free_later(CUstream memory_stream) noexcept {
   const CUstream stream = memory_stream == CU_STREAM_PER_THREAD ? CU_STREAM_LEGACY : memory_stream;
   free_when_idle(
-      [address = address_, stream, context = device_context_, capture = std::exchange(capture_, 0),
+      [address = address_, stream, context = device_context_,
+       capture = std::exchange(capture_, nullptr),
        state = std::exchange(state_, nullptr)](first_failure failure) {
-        const bool is_allocated = capture == 0 || may_be_allocated(capture);
-        if (is_allocated && is_in_capture(stream)) return task_result::capture_active;
-        if (is_allocated) {
+        const bool may_exist = capture == nullptr || !capture->never_existed();
+        if (may_exist && is_in_capture(stream)) return task_result::capture_active;
+        if (may_exist) {
           try {
             const make_current current{context, call_site{}};
             const CUresult answer = driver().cuMemFreeAsync(device_address(address), stream);
@@ -312,7 +307,7 @@ void stream_memory::free_later(CUstream memory_stream) noexcept {
           }
         }
         if (state != nullptr) state->release_noexcept(stream_holder::user);
-        if (capture != 0) remove_captured_memory(capture);
+        delete capture;
         report_if_failed(failure, subject::memory(address));
         return task_result::done;
       },
@@ -326,8 +321,7 @@ void stream_memory::release_resources() noexcept {
   stream_ = closed_handle<CUstream_st>();
   if (stream_state* const state = std::exchange(state_, nullptr))
     state->release_noexcept(stream_holder::user);
-  if (const unsigned long long capture = std::exchange(capture_, 0); capture != 0)
-    remove_captured_memory(capture);
+  delete std::exchange(capture_, nullptr);
   reset();
 }
 

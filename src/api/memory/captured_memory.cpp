@@ -2,152 +2,135 @@
 // api/memory/captured_memory.cpp - memory allocated in a capture whose buffer outlives the capture.
 #include "api/memory/captured_memory.hpp"
 
+#include "api/capture/capture_query.hpp"
 #include "api/core/never_destroyed.hpp"
-#include "api/graph/graph_parts.hpp"
+#include "api/graph/graph_metadata.hpp"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 
 namespace weir::detail {
 namespace {
 
-// The state of the memory that one capture allocates.
-struct captured_memory {
-  unsigned long long capture = 0;
-  // The captured graph, or its root (graph_parts.hpp) if it is part of another graph. Set at the
-  // end of the capture; null before that and after the graph was destroyed.
-  abi::CUgraph graph = nullptr;
-  int buffers = 0;               // buffers with memory of this capture
-  int users = 0;                 // number: the graph (until it is destroyed) and its executables
-  bool allocated = false;        // true if a launch has been possible, by weir or other code
-  bool never_allocated = false;  // true if no launch was or will be possible
+// The allocations of the captures that have a buffer, by the id of the capture. An id is never
+// reused. Captures without a record (capture_record.hpp) have an entry, too.
+class captured_allocations_table {
+ public:
+  using allocations_ptr = std::shared_ptr<captured_allocations>;
 
-  void remove_user() noexcept {
-    if (--users == 0) never_allocated = !allocated;
+  static captured_allocations_table& instance() {
+    static never_destroyed<captured_allocations_table> singleton;
+    return *singleton;
   }
+
+  // Returns null if the capture has no buffer.
+  [[nodiscard]] allocations_ptr find(unsigned long long capture) {
+    const std::lock_guard hold{lock_};
+    const auto found = by_capture_.find(capture);
+    return found == by_capture_.end() ? nullptr : found->second.lock();
+  }
+  // Throws std::bad_alloc.
+  [[nodiscard]] allocations_ptr find_or_create(unsigned long long capture) {
+    const std::lock_guard hold{lock_};
+    std::weak_ptr<captured_allocations>& entry = by_capture_[capture];
+    allocations_ptr allocations = entry.lock();
+    if (allocations != nullptr) return allocations;
+    allocations = std::make_shared<captured_allocations>();
+    entry = allocations;
+    std::erase_if(by_capture_, [](const auto& each) { return each.second.expired(); });
+    return allocations;
+  }
+
+ private:
+  std::mutex lock_;
+  std::map<unsigned long long, std::weak_ptr<captured_allocations>> by_capture_;
 };
 
-// The entries of all captures with buffers, and their lock.
-struct captured_memory_table {
-  std::mutex lock;
-  std::vector<captured_memory> all;  // few: only captures that have a buffer
+}  // namespace
 
-  [[nodiscard]] captured_memory* find(unsigned long long capture) noexcept {
-    const auto found = std::ranges::find(all, capture, &captured_memory::capture);
-    return found == all.end() ? nullptr : &*found;
-  }
-};
-
-captured_memory_table& captured_memory_registry() {
-  static never_destroyed<captured_memory_table> registry;
-  return *registry;
+std::unique_ptr<captured_memory> captured_memory_in(CUstream stream) {
+  const unsigned long long id = capture_id_of(stream);
+  if (id == 0) return nullptr;
+  return std::make_unique<captured_memory>(
+      id, captured_allocations_table::instance().find_or_create(id));
 }
 
-// Calls change_function(entry) with the entry of `capture`, if it has one.
-template <class Change>
-void change_entry(unsigned long long capture, const Change& change_function) noexcept {
-  if (!any_captured_memory()) return;
-  captured_memory_table& registry = captured_memory_registry();
-  const std::lock_guard lock{registry.lock};
-  if (captured_memory* const memory = registry.find(capture)) change_function(*memory);
+namespace {
+
+// Returns true if all buffers of these owners were destroyed.
+bool has_no_buffer(const captured_memory_owners& owners) noexcept {
+  return std::ranges::all_of(owners,
+                             [](const auto& owner) { return owner->allocations.use_count() == 1; });
 }
 
-template <class Change>
-void change_each_of(abi::CUgraph graph, const Change& change_function) noexcept {
-  if (!any_captured_memory()) return;
-  captured_memory_table& registry = captured_memory_registry();
-  const std::lock_guard lock{registry.lock};
-  for (captured_memory& memory : registry.all) {
-    if (memory.graph == graph) change_function(memory);
-  }
+// Removes the metadata of graphs that have only owners without buffers. No user object removes them
+// if other code destroys the graph.
+void remove_unused_owners(graph_metadata_store& store) noexcept {
+  std::erase_if(store.graphs, [](const auto& graph) {
+    return graph.second.id == 0 && has_no_buffer(graph.second.captured);
+  });
+  store.update_count();
 }
 
 }  // namespace
 
-void add_captured_memory(unsigned long long capture) {
-  captured_memory_table& registry = captured_memory_registry();
-  const std::lock_guard lock{registry.lock};
-  captured_memory* memory = registry.find(capture);
-  if (memory == nullptr) {
-    memory = &registry.all.emplace_back(captured_memory{.capture = capture});
-    captures_with_memory.fetch_add(1, std::memory_order_relaxed);
+void own_captured_memory(unsigned long long capture, CUgraph graph) noexcept {
+  const auto allocations = captured_allocations_table::instance().find(capture);
+  if (allocations == nullptr) return;
+  try {
+    auto owner = std::make_shared<captured_memory_owner>(allocations);
+    const locked_metadata_store store;
+    remove_unused_owners(*store);
+    store->graphs[graph].captured.insert(std::move(owner));
+    store->update_count();
+  } catch (...) {
+    // Memory is exhausted, so weir cannot track the graph, and relies on the driver's answer. The
+    // destructor of `owner` may have set the member.
+    allocations->never_existed = false;
   }
-  ++memory->buffers;
 }
 
-void remove_captured_memory(unsigned long long capture) noexcept {
+void note_never_existed(unsigned long long capture) noexcept {
+  if (const auto allocations = captured_allocations_table::instance().find(capture))
+    allocations->never_existed = true;
+}
+
+namespace {
+
+// Calls visit(metadata) for the graph and its subgraphs.
+template <class Visit>
+void visit_parts(graph_metadata_store& store, CUgraph graph, const Visit& visit) {
+  graph_metadata* const metadata = store.find(graph);
+  if (metadata == nullptr) return;
+  visit(*metadata);
+  for (const auto& [node, part] : metadata->parts) visit_parts(store, part, visit);
+}
+
+bool any_captured_memory() noexcept {
+  return captured_memory_owner_count.load(std::memory_order_relaxed) != 0 && any_graph_metadata();
+}
+
+}  // namespace
+
+captured_memory_owners get_captured_memory(CUgraph graph) {
+  captured_memory_owners owners;
+  if (!any_captured_memory()) return owners;
+  const locked_metadata_store store;
+  visit_parts(*store, graph, [&](const graph_metadata& metadata) {
+    owners.insert(metadata.captured.begin(), metadata.captured.end());
+  });
+  return owners;
+}
+
+void disown_captured_memory(CUgraph graph) noexcept {
   if (!any_captured_memory()) return;
-  captured_memory_table& registry = captured_memory_registry();
-  const std::lock_guard lock{registry.lock};
-  captured_memory* const memory = registry.find(capture);
-  if (memory == nullptr || --memory->buffers != 0) return;
-  *memory = registry.all.back();
-  registry.all.pop_back();
-  captures_with_memory.fetch_sub(1, std::memory_order_relaxed);
-}
-
-bool may_be_allocated(unsigned long long capture) noexcept {
-  bool never_allocated = false;
-  change_entry(capture,
-               [&](const captured_memory& memory) { never_allocated = memory.never_allocated; });
-  return !never_allocated;
-}
-
-void note_captured_graph(unsigned long long capture, abi::CUgraph graph) noexcept {
-  const abi::CUgraph root = root_of(graph);
-  change_entry(capture, [&](captured_memory& memory) {
-    memory.graph = root;
-    memory.users = 1;
+  const locked_metadata_store store;
+  visit_parts(*store, graph, [](graph_metadata& metadata) {
+    note_launch(metadata.captured);
+    metadata.captured.clear();
   });
-}
-
-void note_nothing_captured(unsigned long long capture) noexcept {
-  change_entry(capture, [](captured_memory& memory) { memory.never_allocated = true; });
-}
-
-void note_captured_graph_destroyed(abi::CUgraph graph) noexcept {
-  change_each_of(graph, [](captured_memory& memory) {
-    memory.graph = nullptr;
-    memory.remove_user();
-  });
-}
-
-void note_captured_graph_moved(abi::CUgraph graph, abi::CUgraph new_parent) noexcept {
-  const abi::CUgraph root = root_of(new_parent);
-  change_each_of(graph, [&](captured_memory& memory) { memory.graph = root; });
-}
-
-void note_captured_graph_released(abi::CUgraph graph) noexcept {
-  change_each_of(graph, [](captured_memory& memory) { memory.allocated = true; });
-}
-
-std::size_t captured_memory_use::add(abi::CUgraph graph) {
-  if (!any_captured_memory()) return 0;
-  const abi::CUgraph root = root_of(graph);
-  captured_memory_table& registry = captured_memory_registry();
-  const std::lock_guard lock{registry.lock};
-  const std::size_t previous_size = captures_.size();
-  captures_.reserve(previous_size + registry.all.size());
-  for (captured_memory& memory : registry.all) {
-    if (memory.graph != root || std::ranges::find(captures_, memory.capture) != captures_.end())
-      continue;
-    captures_.push_back(memory.capture);
-    ++memory.users;
-  }
-  return captures_.size() - previous_size;
-}
-
-void captured_memory_use::release(std::size_t count) noexcept {
-  for (; count > 0; --count) {
-    change_entry(captures_.back(), [](captured_memory& memory) { memory.remove_user(); });
-    captures_.pop_back();
-  }
-}
-
-void captured_memory_use::track_launch() const noexcept {
-  for (const unsigned long long capture : captures_) {
-    change_entry(capture, [](captured_memory& memory) { memory.allocated = true; });
-  }
+  remove_unused_owners(*store);
 }
 
 }  // namespace weir::detail

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "driver/abi.hpp"
-#include "os/forked_child.hpp"
 
 #include <atomic>
-#include <cstddef>
-#include <vector>
+#include <memory>
+#include <set>
+#include <utility>
 
 namespace weir::detail {
 
@@ -21,58 +21,68 @@ namespace weir::detail {
 // captures is never freed.
 //
 // If a graph is released to other code, weir cannot track its launches, and relies on the driver's
-// answer. Entries are stored by the id of the capture, which is never reused.
+// answer.
 //
 // Thread safety: all functions may be called from any thread.
 
-// Number of captures whose memory belongs to an existing buffer. While it is 0, as is usual, a
-// check costs one load.
-inline constinit std::atomic<int> captures_with_memory{0};
-[[nodiscard]] inline bool any_captured_memory() noexcept {
-  return captures_with_memory.load(std::memory_order_relaxed) != 0 && !os::in_forked_child();
+// The allocations of one capture. Shared by its buffers and the owners of its graph.
+struct captured_allocations {
+  std::atomic<bool> launched{false};  // true if a launch has been possible, by weir or other code
+  std::atomic<bool> never_existed{false};  // true if no launch was or will be possible
+};
+
+// The number of existing owners. It is mostly 0, so that a lookup costs one load.
+inline constinit std::atomic<int> captured_memory_owner_count{0};
+
+// Held by the captured graph (graph_metadata) and by its executables (exec_state). The last of them
+// releases it before the driver may reuse the addresses.
+struct captured_memory_owner {
+  explicit captured_memory_owner(std::shared_ptr<captured_allocations> captured) noexcept
+      : allocations{std::move(captured)} {
+    captured_memory_owner_count.fetch_add(1, std::memory_order_relaxed);
+  }
+  captured_memory_owner(const captured_memory_owner&) = delete;
+  captured_memory_owner& operator=(const captured_memory_owner&) = delete;
+  ~captured_memory_owner() {
+    if (!allocations->launched) allocations->never_existed = true;
+    captured_memory_owner_count.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  std::shared_ptr<captured_allocations> allocations;
+};
+// One owner for each capture, because several captures may have recorded into a graph.
+using captured_memory_owners = std::set<std::shared_ptr<captured_memory_owner>>;
+
+// Called before an executable with these owners is launched, or released to other code that may
+// launch it.
+inline void note_launch(const captured_memory_owners& owners) noexcept {
+  for (const auto& owner : owners) owner->allocations->launched = true;
 }
 
-// Counts one more buffer whose memory is allocated in that capture. Throws std::bad_alloc.
-void add_captured_memory(unsigned long long capture);
-// Counts one buffer of that capture less.
-void remove_captured_memory(unsigned long long capture) noexcept;
-// Returns false if no launch can ever have allocated the memory, so that it must not be freed.
-// Otherwise returns true.
-[[nodiscard]] bool may_be_allocated(unsigned long long capture) noexcept;
+// What a buffer stores about the capture in which its memory was allocated.
+struct captured_memory {
+  [[nodiscard]] bool never_existed() const noexcept { return allocations->never_existed; }
 
-// Records that the capture has ended and that its allocations are in `graph`.
-void note_captured_graph(unsigned long long capture, abi::CUgraph graph) noexcept;
-// Records that the capture has ended without a graph.
-void note_nothing_captured(unsigned long long capture) noexcept;
-// Records that the graph was destroyed: its captured memory is free once no executable uses it.
-void note_captured_graph_destroyed(abi::CUgraph graph) noexcept;
-// Records that the graph has become a child graph of `new_parent`.
-void note_captured_graph_moved(abi::CUgraph graph, abi::CUgraph new_parent) noexcept;
-// Records that the graph was released to other code, which may launch it.
-void note_captured_graph_released(abi::CUgraph graph) noexcept;
-
-// References of an executable to the captured memory of the graph from which it was instantiated,
-// and of the subgraphs.
-class captured_memory_use {
- public:
-  captured_memory_use() = default;
-  captured_memory_use(const captured_memory_use&) = delete;
-  captured_memory_use& operator=(const captured_memory_use&) = delete;
-  ~captured_memory_use() { release_all(); }
-
-  // Adds references to the captures whose memory `graph` allocates. Returns the number of added
-  // references. If it throws std::bad_alloc, nothing has changed.
-  std::size_t add(abi::CUgraph graph);
-  // Releases the last `count` references.
-  void release(std::size_t count) noexcept;
-  void release_all() noexcept { release(captures_.size()); }
-  [[nodiscard]] bool empty() const noexcept { return captures_.empty(); }
-  // Called before the executable is launched, or released to other code that may launch it. Records
-  // that the memory may exist from now on.
-  void track_launch() const noexcept;
-
- private:
-  std::vector<unsigned long long> captures_;
+  unsigned long long id;  // of the capture
+  std::shared_ptr<captured_allocations> allocations;
 };
+
+// Called before memory is allocated in `stream`. Returns null if the stream is in no valid capture.
+// Throws std::bad_alloc.
+[[nodiscard]] std::unique_ptr<captured_memory> captured_memory_in(abi::CUstream stream);
+
+// Called when the capture with this id has ended and its allocations are in `graph`. Does nothing
+// if all its buffers were destroyed in the capture.
+void own_captured_memory(unsigned long long capture, abi::CUgraph graph) noexcept;
+// Called when the capture has ended and its graph was destroyed or is about to be destroyed.
+void note_never_existed(unsigned long long capture) noexcept;
+
+// Returns the owners of the memory that the graph and its subgraphs allocate. Throws
+// std::bad_alloc.
+[[nodiscard]] captured_memory_owners get_captured_memory(abi::CUgraph graph);
+
+// Called before the graph is released to other code that may launch it. Notes a launch, and removes
+// the owners from the graph and its subgraphs.
+void disown_captured_memory(abi::CUgraph graph) noexcept;
 
 }  // namespace weir::detail

@@ -33,21 +33,6 @@ namespace {
          source.owner->device_context() != target.owner->device_context();
 }
 
-// Makes the stream's context current while a copy is captured. Without a current context, the
-// driver of an H200 records a copy of pool memory as another kind of copy. It crashes when an
-// executable is launched that was updated from such a graph.
-class capture_context_guard {
- public:
-  capture_context_guard(CUstream stream, call_site at) {
-    if (any_capture_active()) [[unlikely]] {
-      if (is_captured(stream)) current_.emplace(context_of(stream, at), at);
-    }
-  }
-
- private:
-  std::optional<make_current> current_;
-};
-
 // Called after the driver refused a copy with INVALID_VALUE. Tries again with the context of the
 // stream current, unless it is current already or no context is current.
 //
@@ -90,12 +75,18 @@ void copy_region(stream_ref stream, const region& source, const region& target, 
   const CUdeviceptr src = device_address(source.address);
   if (is_between_contexts(source, target)) [[unlikely]] {
     constexpr const char* peer_call = "cuMemcpyPeerAsync";
-    throw_if_capturing(handle, peer_call, at);
+    throw_if_capturing(handle, peer_call, at);  // the call would invalidate the capture
     check(driver().cuMemcpyPeerAsync(dst, target.owner->device_context(), src,
                                      source.owner->device_context(), source.bytes, handle),
           peer_call, stream, at);
   } else {
-    const capture_context_guard current{handle, at};
+    // A copy is captured with the stream's context current. Without a current context, the driver
+    // of an H200 records a copy of pool memory as another kind of copy. It crashes when an
+    // executable is launched that was updated from such a graph.
+    std::optional<make_current> current;
+    if (any_capture_active() && is_captured(handle)) [[unlikely]] {
+      current.emplace(context_of(handle, at), at);
+    }
     const CUresult answer = driver().cuMemcpyAsync(dst, src, source.bytes, handle);
     if (answer != CUDA_SUCCESS) [[unlikely]] {
       check(answer == CUDA_ERROR_INVALID_VALUE

@@ -13,7 +13,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,17 +32,19 @@ struct copy_list {
   // attributes[i] applies to the copies from index firsts[i] up to firsts[i + 1].
   std::vector<CUmemcpyAttributes> attributes;
   std::vector<std::size_t> firsts;
-  // The objects that own the memory of each copy and track the streams that use it. There is one
-  // entry per copy, which is null for memory that weir does not own.
-  std::vector<const tracked_memory*> source_owners;
-  std::vector<const tracked_memory*> target_owners;
-  bool has_owners = false;  // true if any entry of the two lists is not null
+  // The objects that own the memory of a copy and track the streams that use it. Null for memory
+  // that weir does not own.
+  struct copy_owners {
+    const tracked_memory* source;
+    const tracked_memory* target;
+  };
+  std::vector<copy_owners> owners;  // one entry per copy
 
   [[nodiscard]] region source(std::size_t i) const noexcept {
-    return side(sources[i], i, source_owners[i]);
+    return {to_pointer(sources[i]), sizes[i], owners[i].source};
   }
   [[nodiscard]] region target(std::size_t i) const noexcept {
-    return side(targets[i], i, target_owners[i]);
+    return {to_pointer(targets[i]), sizes[i], owners[i].target};
   }
 
   // Makes room in all arrays for one more copy, so that a failure cannot leave it in only some of
@@ -50,15 +56,8 @@ struct copy_list {
     sources.reserve(capacity);
     attributes.reserve(capacity);
     firsts.reserve(capacity);
-    source_owners.reserve(capacity);
-    target_owners.reserve(capacity);
+    owners.reserve(capacity);
     sizes.reserve(capacity);  // last, because the test above uses its capacity
-  }
-
- private:
-  [[nodiscard]] region side(CUdeviceptr address, std::size_t i,
-                            const tracked_memory* owner) const noexcept {
-    return region{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), sizes[i], owner};
   }
 };
 
@@ -76,66 +75,39 @@ constexpr const char* batch_call = "cuMemcpyBatchAsync";
   return attributes;
 }
 
-[[nodiscard]] bool are_same(const CUmemLocation& a, const CUmemLocation& b) noexcept {
-  return a.type == b.type && a.id == b.id;
-}
-
-[[nodiscard]] bool have_same_access(const CUmemcpyAttributes& a,
-                                    const CUmemcpyAttributes& b) noexcept {
-  return a.srcAccessOrder == b.srcAccessOrder && a.flags == b.flags;
-}
-
-[[nodiscard]] bool are_same(const CUmemcpyAttributes& a, const CUmemcpyAttributes& b) noexcept {
-  return have_same_access(a, b) && are_same(a.srcLocHint, b.srcLocHint) &&
-         are_same(a.dstLocHint, b.dstLocHint);
+[[nodiscard]] bool are_equal(const CUmemcpyAttributes& a, const CUmemcpyAttributes& b) noexcept {
+  static_assert(std::has_unique_object_representations_v<CUmemcpyAttributes>);  // no padding
+  return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
 [[noreturn, gnu::cold]] void throw_invalid_batch(std::string hint, call_site at) {
   throw_error(errc::invalid_value, "weir::copy_batch", "the batch", std::move(hint), at);
 }
 
-// The memory of the copies whose use in this stream must be tracked: buffers that belong to another
-// stream. Registers the uses before the batch is queued; record_uses() is called afterwards.
-class batch_operands {
- public:
-  batch_operands(const copy_list& list, stream_ref stream, CUcontext context, call_site at)
-      : stream_{stream}, context_{memory_context(context, at)} {
-    if (!list.has_owners) return;
-    register_uses(list.source_owners, at);
-    register_uses(list.target_owners, at);
-  }
-  void record_uses(call_site at) const {
-    for (const tracked_memory* const owner : to_record_) owner->record_use(stream_, at);
-  }
-  // Returns true if some memory belongs to another context than the stream, and so may be on
-  // another device.
-  [[nodiscard]] bool crosses_contexts() const noexcept { return crosses_contexts_; }
-
- private:
-  void register_uses(const std::vector<const tracked_memory*>& owners, call_site at) {
-    for (const tracked_memory* const owner : owners) {
-      if (owner == nullptr || owner->is_untracked_on(stream_)) continue;
-      if (owner->closed()) throw_closed(batch_call, subject::memory(owner->address()), at);
-      crosses_contexts_ = crosses_contexts_ || (owner->device_context() != nullptr &&
-                                                owner->device_context() != context_);
-      if (owner->register_use(stream_, at)) to_record_.push_back(owner);
-    }
-  }
-
-  stream_ref stream_;
-  CUcontext context_;
-  bool crosses_contexts_ = false;
-  std::vector<const tracked_memory*> to_record_;
-};
+// Returns true if memory of weir belongs to another context than `context`, the stream's, and so
+// may be on another device.
+[[nodiscard]] bool crosses_contexts(const copy_list& list, CUcontext context, call_site at) {
+  const CUcontext own_context = memory_context(context, at);
+  const auto is_elsewhere = [&](const tracked_memory* owner) {
+    return owner != nullptr && owner->device_context() != nullptr &&
+           owner->device_context() != own_context;
+  };
+  return std::ranges::any_of(list.owners, [&](const copy_list::copy_owners& each) {
+    return is_elsewhere(each.source) || is_elsewhere(each.target);
+  });
+}
 
 // Queues the copies one by one. Used if the driver lacks cuMemcpyBatchAsync or does not accept the
-// memory in a batch. Throws if a copy has access options, which only a batch supports.
-void copy_each(const copy_list& list, stream_ref stream, call_site at) {
-  throw_if_capturing(stream.get(), batch_call, at);
-  for (const CUmemcpyAttributes& attributes : list.attributes) {
-    if (!have_same_access(attributes, attributes_of({}))) {
-      throw_error(errc::call_requires_newer_driver, batch_call, stream, at);
-    }
+// memory in a batch. Throws if a copy has access options, which only a batch supports; `reason`
+// then says why the batch cannot be used, and may be empty if the driver is too old.
+void copy_each(const copy_list& list, stream_ref stream, std::string reason, call_site at) {
+  throw_if_capturing(stream.get(), batch_call, at);  // as the driver refuses a batch
+  const CUmemcpyAttributes defaults = attributes_of({});
+  for (const CUmemcpyAttributes& each : list.attributes) {
+    // Hints may differ, because they are ignored here.
+    if (each.srcAccessOrder != defaults.srcAccessOrder || each.flags != defaults.flags)
+      throw_error(errc::call_requires_newer_driver, batch_call, to_text(stream), std::move(reason),
+                  at);
   }
   for (std::size_t i = 0; i < list.sizes.size(); ++i)
     copy_region(stream, list.source(i), list.target(i), at);
@@ -197,16 +169,14 @@ void copy_batch::add_region(const detail::region& source, const detail::region& 
   copy_list& list = *list_;
   list.reserve_more();
   const abi::CUmemcpyAttributes attributes = detail::attributes_of(options);
-  if (list.attributes.empty() || !detail::are_same(list.attributes.back(), attributes)) {
+  if (list.attributes.empty() || !detail::are_equal(list.attributes.back(), attributes)) {
     list.attributes.push_back(attributes);
     list.firsts.push_back(list.sizes.size());
   }
   list.targets.push_back(detail::device_address(target.address));
   list.sources.push_back(detail::device_address(source.address));
   list.sizes.push_back(source.bytes);
-  list.source_owners.push_back(source.owner);
-  list.target_owners.push_back(target.owner);
-  list.has_owners = list.has_owners || source.owner != nullptr || target.owner != nullptr;
+  list.owners.push_back({source.owner, target.owner});
 }
 
 void copy_batch::shrink(std::size_t new_size) noexcept {
@@ -215,13 +185,11 @@ void copy_batch::shrink(std::size_t new_size) noexcept {
   list.targets.resize(new_size);
   list.sources.resize(new_size);
   list.sizes.resize(new_size);
-  list.source_owners.resize(new_size);
-  list.target_owners.resize(new_size);
+  list.owners.resize(new_size);
   while (!list.firsts.empty() && list.firsts.back() >= new_size) {
     list.firsts.pop_back();
     list.attributes.pop_back();
   }
-  if (new_size == 0) list.has_owners = false;
 }
 
 void copy_batch::enqueue(stream_ref stream, call_site at) const {
@@ -242,10 +210,19 @@ void copy_batch::enqueue(stream_ref stream, call_site at) const {
     detail::require_sync_allowed(detail::batch_call, at);
   }
   CUctx_st* const context = detail::context_of(handle, at);
-  const detail::batch_operands operands{list, stream, context, at};
+  detail::operand_list operands{stream};
+  for (std::size_t i = 0; i < list.sizes.size(); ++i) {
+    operands.add(list.source(i), detail::batch_call, at);
+    operands.add(list.target(i), detail::batch_call, at);
+  }
   // The driver does not accept pool memory of another device in a batch, but accepts it in a single
   // copy.
-  if (operands.crosses_contexts()) return detail::copy_each(list, stream, at);
+  if (detail::crosses_contexts(list, context, at)) {
+    const char* const reason =
+        "memory of another device is copied without the driver's batch call, which alone supports "
+        "access options; enqueue its copies without such options";
+    return detail::copy_each(list, stream, reason, at);
+  }
 
   // Without a current context the driver returns invalid_value, although the stream determines the
   // context.
@@ -254,7 +231,7 @@ void copy_batch::enqueue(stream_ref stream, call_site at) const {
       list.targets.data(), list.sources.data(), list.sizes.data(), list.sizes.size(),
       list.attributes.data(), list.firsts.data(), list.attributes.size(), handle);
   if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)
-    return detail::copy_each(list, stream, at);
+    return detail::copy_each(list, stream, {}, at);
   detail::check(answer, detail::batch_call, stream, at);
   operands.record_uses(at);
 }

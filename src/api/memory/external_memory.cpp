@@ -16,7 +16,6 @@
 #include <atomic>
 #include <limits>
 #include <memory>
-#include <utility>
 
 namespace weir::detail {
 
@@ -28,21 +27,13 @@ struct external_import {
   weir::device gpu;
   CUcontext context;
   std::atomic<int> owners{1};
-
-  void add_ref() noexcept { owners.fetch_add(1, std::memory_order_relaxed); }
-
-  // Counts one owner less. Returns true if it was the last one; the caller must then destroy the
-  // import.
-  [[nodiscard]] bool release() noexcept {
-    return owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  }
 };
 
 namespace {
 
 // Counts one owner of the import less. The last owner destroys the import.
 void release_import(external_import* import, first_failure& failure) noexcept {
-  if (!import->release()) return;
+  if (import->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   const std::unique_ptr<external_import> last{import};
   call_in_context(last->context, failure, [&] {
     failure.note(driver().cuDestroyExternalMemory(last->handle), "cuDestroyExternalMemory");
@@ -60,6 +51,16 @@ void free_mapping(void* address, void* owner, first_failure& failure) noexcept {
 constexpr memory_deleter mapping_deleter{"cuMemFree", &free_mapping};
 
 }  // namespace
+
+void external_import_deleter::operator()(external_import* import) const noexcept {
+  run_or_defer([import] {
+    const weir::device gpu = import->gpu;
+    first_failure failure;
+    const relaxed_capture_mode guard{failure};
+    release_import(import, failure);
+    report_if_failed(failure, gpu);
+  });
+}
 
 mapped_memory::mapped_memory(const external_memory& memory, std::size_t offset, std::size_t count,
                              std::size_t element_bytes, std::size_t alignment, call_site at) {
@@ -88,10 +89,10 @@ mapped_memory::mapped_memory(const external_memory& memory, std::size_t offset, 
     check(driver().cuExternalMemoryGetMappedBuffer(&address, import.handle, &part), call,
           import.gpu, at);
   }
-  import.add_ref();
+  import.owners.fetch_add(1, std::memory_order_relaxed);
   deleter_ = &mapping_deleter;
   owner_ = &import;
-  address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+  address_ = to_pointer(address);
   bytes_ = count * element_bytes;
   device_context_ = import.context;
 }
@@ -107,10 +108,7 @@ external_memory external_memory::import_fd(int descriptor, std::size_t size_byte
   constexpr const char* call = "cuImportExternalMemory";
   require_outside_host_function(call, gpu, at);
   const CUcontext context = primary_context(gpu, at);
-  auto import = std::make_unique<external_import>();
-  import->bytes = size_bytes;
-  import->gpu = gpu;
-  import->context = context;
+  std::unique_ptr<external_import> import{new external_import{nullptr, size_bytes, gpu, context}};
   duplicated_descriptor duplicate{descriptor};
   CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc{};
   desc.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
@@ -120,29 +118,9 @@ external_memory external_memory::import_fd(int descriptor, std::size_t size_byte
   const make_current current{context, at};
   const relaxed_capture_mode guard{at};
   check(driver().cuImportExternalMemory(&import->handle, &desc), call, gpu, at);
+  // The driver owns the duplicate, so the original is no longer needed.
   if (duplicate.release_to_driver()) ::close(descriptor);
   return external_memory{import.release()};
-}
-
-external_memory::external_memory(external_memory&& other) noexcept
-    : import_{std::exchange(other.import_, nullptr)} {}
-
-external_memory& external_memory::operator=(external_memory&& other) noexcept {
-  if (this == &other) return *this;
-  const external_memory old{std::move(*this)};
-  import_ = std::exchange(other.import_, nullptr);
-  return *this;
-}
-
-external_memory::~external_memory() {
-  if (closed()) return;
-  run_or_defer([import = import_] {
-    const weir::device gpu = import->gpu;
-    first_failure failure;
-    const relaxed_capture_mode guard{failure};
-    release_import(import, failure);
-    report_if_failed(failure, gpu);
-  });
 }
 
 void external_memory::close(call_site at) {
@@ -151,7 +129,7 @@ void external_memory::close(call_site at) {
   require_outside_host_function("cuDestroyExternalMemory", gpu, at);
   const relaxed_capture_mode guard{at};
   first_failure failure;
-  release_import(std::exchange(import_, nullptr), failure);
+  release_import(import_.release(), failure);
   check(failure, gpu, at);
 }
 

@@ -16,8 +16,8 @@ namespace {
                               : "cuMemsetD32Async";
 }
 
-// Queues a fill with elements of 1, 2 or 4 bytes. Ends in the driver call, so that the driver call
-// of a direct call (direct_driver.hpp) is a tail call.
+// Queues a fill with elements of 1, 2 or 4 bytes. Ends in the driver call, so that fill_directly(),
+// into which it is inlined, ends in a tail call (direct_driver.hpp).
 [[nodiscard, gnu::always_inline]] inline CUresult enqueue_memset(const driver_table& driver,
                                                                  void* address, std::uint32_t bits,
                                                                  std::size_t bytes, CUstream stream,

@@ -10,24 +10,11 @@
 
 namespace weir::detail {
 
-bool is_in_capture(CUstream stream) noexcept {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
-         status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
 bool refused_for_capture(CUresult answer, CUstream stream) noexcept {
   return answer == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ||
          answer == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
          answer == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
          (answer != CUDA_SUCCESS && is_in_capture(stream));
-}
-
-unsigned long long capture_id_of(CUstream stream) noexcept {
-  stream_capture_info info;
-  const bool is_active = try_query_capture_id(stream, info) == CUDA_SUCCESS &&
-                         info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  return is_active ? info.id : 0;
 }
 
 bool is_participant_of_capture(CUstream stream, unsigned long long id) noexcept {

@@ -6,26 +6,21 @@
 
 namespace weir::detail {
 
+struct captured_memory;
 class pending_uses;
 
-// Returns true if the stream is in a capture, valid or invalidated.
-[[nodiscard]] bool is_in_capture(abi::CUstream stream) noexcept;
-
 // Returns true if `answer`, the result of a free in `stream`, is a refusal because of a capture. In
-// a capturing stream the driver refuses to free memory that was not allocated in the capture. In
-// another stream a capture may make the free an unsafe call.
+// a capturing stream every failure counts, because the driver refuses to free memory that was not
+// allocated in the capture. In another stream a capture may make the free an unsafe call.
 [[nodiscard]] bool refused_for_capture(abi::CUresult answer, abi::CUstream stream) noexcept;
 
 // Returns true if `answer`, the result of a free, says that the memory does not exist: its graph
-// was not launched, or a launch has freed it. `capture` is the capture that allocated the memory,
-// or 0; only captured memory may be missing.
+// was not launched, or a launch has freed it. `capture` is null if the memory was not allocated in
+// a capture; only captured memory may be missing.
 [[nodiscard]] inline bool is_not_allocated(abi::CUresult answer,
-                                           unsigned long long capture) noexcept {
-  return capture != 0 && answer == abi::CUDA_ERROR_INVALID_VALUE;
+                                           const captured_memory* capture) noexcept {
+  return capture != nullptr && answer == abi::CUDA_ERROR_INVALID_VALUE;
 }
-
-// Returns the id of the valid capture that the stream takes part in; 0 if there is none.
-[[nodiscard]] unsigned long long capture_id_of(abi::CUstream stream) noexcept;
 
 // Returns true if weir knows that the stream takes part in the open capture with this id.
 [[nodiscard]] bool is_participant_of_capture(abi::CUstream stream, unsigned long long id) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/memory/ipc_buffer.cpp - interprocess memory: allocated or opened, freed or closed.
+// api/memory/ipc_buffer.cpp - interprocess memory: exported, opened and closed.
 #include <weir/memory/ipc_buffer.hpp>
 
 #include "api/capture/relaxed_capture_guard.hpp"
@@ -9,19 +9,11 @@
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
 
+#include <bit>
 #include <cstddef>
-#include <cstring>
-#include <limits>
 
 namespace weir::detail {
 namespace {
-
-void free_allocated(void* address, void* context, first_failure& failure) noexcept {
-  if (address == nullptr) return;
-  call_blocking_in_context(static_cast<CUcontext>(context), failure, [&] {
-    failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree");
-  });
-}
 
 void close_opened(void* address, void* context, first_failure& failure) noexcept {
   call_blocking_in_context(static_cast<CUcontext>(context), failure, [&] {
@@ -29,28 +21,9 @@ void close_opened(void* address, void* context, first_failure& failure) noexcept
   });
 }
 
-constexpr memory_deleter allocated_deleter{"cuMemFree", &free_allocated};
 constexpr memory_deleter opened_deleter{"cuIpcCloseMemHandle", &close_opened};
 
 }  // namespace
-
-ipc_memory::ipc_memory(std::size_t count, std::size_t element_bytes, device gpu, call_site at) {
-  constexpr const char* call = "cuMemAlloc";
-  require_outside_host_function(call, gpu, at);
-  if (count > std::numeric_limits<std::ptrdiff_t>::max() / element_bytes)
-    throw_error(errc::out_of_memory, call, gpu, at);
-  const CUcontext context = primary_context(gpu, at);
-  CUdeviceptr address = 0;
-  if (count != 0) {
-    const make_current current{context, at};
-    const relaxed_capture_mode guard{at};
-    check(driver().cuMemAlloc_v2(&address, count * element_bytes), call, gpu, at);
-  }
-  deleter_ = &allocated_deleter;
-  owner_ = device_context_ = context;
-  address_ = reinterpret_cast<void*>(address);
-  bytes_ = count * element_bytes;
-}
 
 ipc_memory::ipc_memory(const ipc_memory_handle& handle, device gpu, std::size_t element_bytes,
                        call_site at)
@@ -59,8 +32,7 @@ ipc_memory::ipc_memory(const ipc_memory_handle& handle, device gpu, std::size_t 
   require_outside_host_function(call, gpu, at);
   const CUcontext context = primary_context(gpu, at);
   const make_current current{context, at};
-  CUipcMemHandle raw;
-  std::memcpy(&raw, handle.bytes, sizeof raw);
+  const auto raw = std::bit_cast<CUipcMemHandle>(handle);
   CUdeviceptr address = 0;
   check(driver().cuIpcOpenMemHandle_v2(&address, raw, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), call,
         gpu, at);
@@ -73,7 +45,7 @@ ipc_memory::ipc_memory(const ipc_memory_handle& handle, device gpu, std::size_t 
   }
   deleter_ = &opened_deleter;
   owner_ = device_context_ = context;
-  address_ = reinterpret_cast<void*>(address);
+  address_ = to_pointer(address);
   bytes_ = bytes / element_bytes * element_bytes;
 }
 
@@ -94,9 +66,7 @@ ipc_memory_handle ipc_memory::handle(call_site at) const {
   const make_current current{device_context_, at};
   CUipcMemHandle raw;
   check(driver().cuIpcGetMemHandle(&raw, device_address(address_)), call, object, at);
-  ipc_memory_handle exported;
-  std::memcpy(exported.bytes, &raw, sizeof exported.bytes);
-  return exported;
+  return std::bit_cast<ipc_memory_handle>(raw);
 }
 
 }  // namespace weir::detail

@@ -55,20 +55,13 @@ CUresult enqueue(range_operation operation, range_list& list, CUstream stream) n
   CUdeviceptr* const addresses = list.addresses.data();
   std::size_t* const sizes = list.sizes.data();
   const std::size_t count = list.sizes.size();
-  CUmemLocation* const locations = list.locations.data();
-  std::size_t* const firsts = list.firsts.data();
-  const std::size_t location_count = list.locations.size();
-  switch (operation) {
-    case range_operation::prefetch:
-      return driver().cuMemPrefetchBatchAsync(addresses, sizes, count, locations, firsts,
-                                              location_count, 0, stream);
-    case range_operation::discard:
-      return driver().cuMemDiscardBatchAsync(addresses, sizes, count, 0, stream);
-    case range_operation::discard_and_prefetch:
-      return driver().cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, count, locations, firsts,
-                                                        location_count, 0, stream);
-  }
-  return CUDA_ERROR_INVALID_VALUE;
+  if (operation == range_operation::discard)
+    return driver().cuMemDiscardBatchAsync(addresses, sizes, count, 0, stream);
+  const auto enqueue_prefetch = operation == range_operation::prefetch
+                                    ? driver().cuMemPrefetchBatchAsync
+                                    : driver().cuMemDiscardAndPrefetchBatchAsync;
+  return enqueue_prefetch(addresses, sizes, count, list.locations.data(), list.firsts.data(),
+                          list.locations.size(), 0, stream);
 }
 
 // Prefetches one range. Drivers before CUDA 12.2 take a device instead of a location, so they do
@@ -116,8 +109,8 @@ void enqueue_regions(stream_ref stream, range_operation operation, std::span<con
             targets.size(), ranges.size()),
         at);
   }
-  std::vector<operand> operands;
-  for (const region& range : ranges) operands.emplace_back(range, stream, call, at);
+  operand_list operands{stream};
+  for (const region& range : ranges) operands.add(range, call, at);
   range_list list{ranges, targets};
   if (list.sizes.empty()) return;
   if (is_legacy(handle))
@@ -133,7 +126,7 @@ void enqueue_regions(stream_ref stream, range_operation operation, std::span<con
   } else {
     check(answer, call, stream, at);
   }
-  for (const operand& each : operands) each.record_uses(at);
+  operands.record_uses(at);
 }
 
 void advise_region(const region& range, memory_advice advice, memory_location location,
@@ -201,6 +194,7 @@ managed_state state_of_region(const region& range, call_site at) {
   state.read_mostly = read_mostly != 0;
   state.preferred_location = to_memory_location(preferred);
   state.last_prefetch = to_memory_location(prefetched);
+  // The driver sets unused elements to CU_DEVICE_INVALID. That and CU_DEVICE_CPU are negative.
   for (const int user : users) {
     if (user >= 0) state.accessed_by.emplace_back(user);
     if (user == CU_DEVICE_CPU) state.accessed_by_host = true;

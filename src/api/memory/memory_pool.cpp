@@ -87,7 +87,7 @@ memory_pool_ref create_pool(device gpu, const memory_pool_options& options, call
 }
 
 void destroy_pool(memory_pool_ref pool, call_site at) {
-  forget_name(object_kind::pool, pool.get());
+  forget_name(pool);
   const relaxed_capture_mode guard{at};
   check(driver().cuMemPoolDestroy(pool.get()), "cuMemPoolDestroy", pool, at);
 }
@@ -100,8 +100,7 @@ void destroy_noexcept(memory_pool_ref pool) noexcept {
 }  // namespace detail
 
 void* memory_pool_ref::allocate(stream_ref stream, std::size_t bytes, call_site at) const {
-  return reinterpret_cast<void*>(
-      static_cast<std::uintptr_t>(detail::allocate_from(*this, stream, bytes, at)));
+  return detail::to_pointer(detail::allocate_from(*this, stream, bytes, at));
 }
 
 void memory_pool_ref::deallocate(stream_ref stream, void* address, call_site at) const {
@@ -189,6 +188,7 @@ memory_pool::memory_pool(weir::device gpu, memory_pool_options options, call_sit
   try {
     if (options.release_threshold != 0) set_release_threshold(options.release_threshold, at);
     if (options.reuse != pool_reuse{}) set_reuse(options.reuse, at);
+    // At first only the host can access a pool of pinned memory.
     if (options.memory == pool_memory::pinned) set_access(gpu, pool_access::read_write, at);
   } catch (...) {
     detail::destroy_noexcept(*this);

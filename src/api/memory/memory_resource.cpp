@@ -6,8 +6,8 @@
 
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/first_failure.hpp"
-#include "api/device/service_stream.hpp"
-#include "api/memory/pool_allocation.hpp"
+#include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
 
 #include <fmt/format.h>
 
@@ -24,6 +24,27 @@ void require_alignment(memory_pool_ref pool, std::size_t alignment, call_site at
               fmt::format("an alignment of {} bytes is not supported; use a power of two up to {}",
                           alignment, pool_alignment),
               at);
+}
+
+// Returns a non-blocking stream of the device's primary context, for calls that need a stream when
+// the caller names none. It is created at first use and kept until the process ends. weir queues
+// only allocations and frees in it.
+stream_ref service_stream(device gpu, call_site at) {
+  constexpr const char* call = "cuStreamCreate";
+  device_record& record = record_of(gpu, call, at);
+  if (const CUstream cached = record.service.load(std::memory_order_acquire)) return cached;
+
+  // Two threads may create a stream at once, because no lock is held. The thread whose
+  // compare_exchange fails destroys its stream.
+  require_outside_host_function(call, gpu, at);
+  const make_current current{primary_context(gpu, at), at};
+  CUstream stream = nullptr;
+  check(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), call, gpu, at);
+  CUstream cached = nullptr;
+  if (record.service.compare_exchange_strong(cached, stream, std::memory_order_acq_rel))
+    return stream;
+  report_if_failed(driver().cuStreamDestroy_v2(stream), "cuStreamDestroy", stream_ref{stream});
+  return cached;
 }
 
 }  // namespace

@@ -6,28 +6,35 @@
 
 #include <weir/memory/copy.hpp>
 
+#include <vector>
+
 namespace weir::detail {
 
 // Returns true if the memory is pageable: the driver has neither allocated nor registered it. A
 // copy may then block the host while the driver copies through a staging buffer.
 [[nodiscard]] bool is_pageable(const region& memory);
 
-// A memory argument of an operation. Constructed before the operation is queued. Throws if the
-// memory is closed.
+// Called before an operation that uses `memory` is queued in `stream`. If weir owns the memory,
+// registers the use. Throws if the owner is closed. Zero bytes are not a use.
 //
-// If weir owns the memory, registers the use of the memory in the stream. A use that needs no
-// tracking costs only a comparison.
+// Returns the owner if its record_use() must be called after the operation was queued; else null. A
+// use that needs no tracking costs only a comparison.
+[[nodiscard]] inline const tracked_memory* register_operand(const region& memory, stream_ref stream,
+                                                            const char* call, call_site at) {
+  const tracked_memory* const owner = memory.owner;
+  if (owner == nullptr || owner->is_untracked_on(stream)) return nullptr;
+  if (owner->closed()) [[unlikely]] {
+    throw_closed(call, subject::memory(memory.address), at);
+  }
+  return memory.bytes != 0 && owner->register_use(stream, at) ? owner : nullptr;
+}
+
+// A memory argument of an operation. Constructed before the operation is queued. Throws if the
+// memory is closed. If weir owns the memory, registers the use of the memory in the stream.
 class operand {
  public:
   operand(const region& memory, stream_ref stream, const char* call, call_site at)
-      : stream_{stream} {
-    if (memory.owner == nullptr || memory.owner->is_untracked_on(stream)) return;
-    if (memory.owner->closed()) [[unlikely]] {
-      throw_closed(call, subject::memory(memory.address), at);
-    }
-    if (memory.bytes == 0) return;
-    if (memory.owner->register_use(stream, at)) to_record_ = memory.owner;
-  }
+      : stream_{stream}, to_record_{register_operand(memory, stream, call, at)} {}
 
   // Called after the operation was queued.
   void record_uses(call_site at) const {
@@ -36,7 +43,28 @@ class operand {
 
  private:
   stream_ref stream_;
-  const tracked_memory* to_record_ = nullptr;
+  const tracked_memory* to_record_;
+};
+
+// Like operand, for an operation with any number of memory arguments. Allocates memory only if a
+// use must be recorded after the operation was queued.
+class operand_list {
+ public:
+  explicit operand_list(stream_ref stream) noexcept : stream_{stream} {}
+
+  // Called for each argument before the operation is queued.
+  void add(const region& memory, const char* call, call_site at) {
+    if (const tracked_memory* const used = register_operand(memory, stream_, call, at))
+      to_record_.push_back(used);
+  }
+  // Called after the operation was queued.
+  void record_uses(call_site at) const {
+    for (const tracked_memory* const memory : to_record_) memory->record_use(stream_, at);
+  }
+
+ private:
+  stream_ref stream_;
+  std::vector<const tracked_memory*> to_record_;
 };
 
 }  // namespace weir::detail

@@ -4,6 +4,7 @@
 #include "api/memory/pending_uses.hpp"
 
 #include "api/capture/capture_begin.hpp"
+#include "api/capture/capture_query.hpp"
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/call_restrictions.hpp"
 #include "api/core/check.hpp"
@@ -106,13 +107,13 @@ bool pending_uses::register_stream(CUstream stream, std::span<CUstream> untracke
                                    call_site at) {
   const stream_key key = key_of(stream, at);
   std::vector<use> finished;
-  enum class entry : unsigned char { none, marked, holds };
+  enum class entry : unsigned char { none, has_event, has_stream };
   const entry found_entry = [&] {
     const std::lock_guard lock{lock_};
     if (const use* const found = find(key)) {
-      if (found->state == nullptr) return entry::marked;
+      if (found->state == nullptr) return entry::has_event;
       push_front_untracked(stream, untracked_streams);
-      return entry::holds;
+      return entry::has_stream;
     }
     if (is_default(stream)) return entry::none;
     if (uses_.size() == uses_.capacity()) {
@@ -124,10 +125,10 @@ bool pending_uses::register_stream(CUstream stream, std::span<CUstream> untracke
     if (state == nullptr) return entry::none;
     uses_.push_back({key, state, nullptr});
     push_front_untracked(stream, untracked_streams);
-    return entry::holds;
+    return entry::has_stream;
   }();
   for (const use& u : finished) u.state->release_noexcept(stream_holder::observer);
-  if (found_entry != entry::none) return found_entry == entry::holds;
+  if (found_entry != entry::none) return found_entry == entry::has_stream;
   // lock_ is not held while the driver creates an event. Therefore two threads may each add an
   // entry for one stream, which is harmless.
   const CUevent event = make_event(stream, at);
@@ -184,19 +185,9 @@ void pending_uses::sync(first_failure& failure) noexcept {
   }
 }
 
-bool pending_uses::any_captured() const noexcept {
-  return std::ranges::any_of(
-      uses_, [](const use& u) { return u.state != nullptr && is_captured(u.key.stream); });
-}
-
 CUstream pending_uses::capturing_stream() const noexcept {
-  const auto captures = [](const use& u) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return u.state != nullptr &&
-           driver().cuStreamIsCapturing(u.key.stream, &status) == CUDA_SUCCESS &&
-           status != CU_STREAM_CAPTURE_STATUS_NONE;
-  };
-  const auto found = std::ranges::find_if(uses_, captures);
+  const auto found = std::ranges::find_if(
+      uses_, [](const use& u) { return u.state != nullptr && is_in_capture(u.key.stream); });
   return found != uses_.end() ? found->key.stream : nullptr;
 }
 
@@ -227,7 +218,9 @@ void pending_uses::snapshot(first_failure& failure) noexcept {
 
 bool pending_uses::snapshot_unless_captured(first_failure& failure) noexcept {
   const std::unique_lock<std::mutex> lock = lock_capture_begin();
-  if (any_captured()) return false;
+  // The event of a snapshot would become part of a valid capture, and a query of the event would
+  // invalidate the capture.
+  if (differs_in_capture(false)) return false;
   snapshot(failure);
   return true;
 }

@@ -40,7 +40,8 @@ class pending_uses {
   bool register_stream(abi::CUstream stream, std::span<abi::CUstream> untracked_streams,
                        call_site at);
   // Called after the work was queued, if register_stream() returned false. Records the event of the
-  // entry. If that fails, waits for the work. Throws only if that wait fails, too.
+  // entry, unless the stream is capturing. If that fails, waits for the work. Throws only if that
+  // wait fails, too.
   void record(abi::CUstream stream, call_site at);
 
   // Makes work that is queued in `waiter` from now on wait for all uses so far, on the device. If
@@ -49,11 +50,6 @@ class pending_uses {
 
   // Blocks the calling thread until all uses are done.
   void sync(first_failure& failure) noexcept;
-
-  // Returns true if a stream that the list holds is in a valid capture. snapshot() must then not be
-  // called yet. Its event would become part of the capture, and a query of the event would
-  // invalidate the capture.
-  [[nodiscard]] bool any_captured() const noexcept;
 
   // Returns a stream that the list holds and that is in a capture, valid or invalidated; null if
   // there is none. The host cannot wait for such a stream.
@@ -64,16 +60,15 @@ class pending_uses {
   // holds no reference counts as in no capture.
   [[nodiscard]] bool differs_in_capture(bool captured) const noexcept;
 
-  // Calls snapshot() and returns true, or returns false if any_captured() returns true. Locks
-  // lock_capture_begin(), so that no capture begins through weir between the check and the
-  // snapshot.
-  [[nodiscard]] bool snapshot_unless_captured(first_failure& failure) noexcept;
-
   // Records an event in each stream that the list holds and releases the stream, so that done()
   // ignores later work of the stream. If the event cannot be recorded, the list keeps the stream,
   // and done() queries the stream itself.
-  void snapshot(first_failure& failure) noexcept;
-  // Called after snapshot(). Returns true if all uses are done; a failed use counts as done.
+  //
+  // Does nothing and returns false if such a stream is in a valid capture. Locks
+  // lock_capture_begin(), so that no capture begins through weir between the check and the records.
+  [[nodiscard]] bool snapshot_unless_captured(first_failure& failure) noexcept;
+  // Called after snapshot_unless_captured() returned true. Returns true if all uses are done; a
+  // failed use counts as done.
   [[nodiscard]] bool done() const noexcept;
 
  private:
@@ -92,9 +87,10 @@ class pending_uses {
   };
   [[nodiscard]] static stream_key key_of(abi::CUstream stream, call_site at);
   [[nodiscard]] use* find(const stream_key& key) noexcept;
+  void snapshot(first_failure& failure) noexcept;
   // Removes and returns entries of streams that are idle and have no users (stream_holder::user).
-  // Otherwise memory that exists for long would keep streams alive that the program has closed. The
-  // caller holds lock_ now, and releases the streams without it.
+  // Without this, memory that exists for long would keep streams alive that the program has closed.
+  // The caller holds lock_ now, and releases the streams without it.
   [[nodiscard]] std::vector<use> take_finished(call_site at);
   static void push_front_untracked(abi::CUstream stream,
                                    std::span<abi::CUstream> untracked_streams) noexcept;

@@ -3,8 +3,8 @@
 #include "api/memory/pool_allocation.hpp"
 
 #include "api/capture/capture_checks.hpp"
+#include "api/capture/capture_query.hpp"
 #include "api/capture/relaxed_capture_guard.hpp"
-#include "api/memory/frees_in_captures.hpp"
 #include "api/stream/stream_state.hpp"
 
 #include <weir/core/deferred.hpp>
@@ -16,11 +16,7 @@ namespace {
 // Returns true if neither `stream` nor any stream that weir knows is capturing, and this thread may
 // free memory. A wait for the whole context then invalidates no capture that weir can detect.
 bool is_capture_safe(CUstream stream, call_site at) {
-  if (!can_free_now()) return false;
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream},
-        at);
-  return status == CU_STREAM_CAPTURE_STATUS_NONE;
+  return can_free_now() && query_capture_status(stream, at) == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 // Waits for all deferred frees and for all work of the context, and returns unused memory of the

@@ -11,16 +11,6 @@
 
 namespace weir::detail {
 
-// Returns the handle of the pool for a driver call. Throws if the pool is closed or this thread
-// runs a host function.
-inline CUmemoryPool require_open(memory_pool_ref pool, const char* call, call_site at) {
-  require_outside_host_function(call, pool, at);
-  if (pool.get() == closed_handle<CUmemPoolHandle_st>()) [[unlikely]] {
-    throw_closed(call, pool, at);
-  }
-  return pool.get();
-}
-
 // Implements memory_pool_ref::allocate(). For a pool from retrying(), waits for frees and tries
 // again if memory is exhausted.
 [[nodiscard]] CUdeviceptr allocate_from(memory_pool_ref pool, stream_ref stream, std::size_t bytes,

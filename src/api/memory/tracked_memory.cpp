@@ -28,26 +28,11 @@ pending_uses& uses_of(pending_uses*& slot) {
 }  // namespace
 
 void tracked_memory::move_from(tracked_memory& other) noexcept {
-  address_ = other.address_;
-  bytes_ = other.bytes_;
-  device_context_ = other.device_context_;
-  untracked_streams_[0] = other.untracked_streams_[0];
-  untracked_streams_[1] = other.untracked_streams_[1];
-  untracked_default_stream_ = other.untracked_default_stream_;
-  per_thread_owner_ = other.per_thread_owner_;
-  uses_ = other.uses_;
+  *this = other;
   other.reset();
 }
 
-void tracked_memory::reset() noexcept {
-  address_ = closed_handle<void>();
-  bytes_ = 0;
-  device_context_ = nullptr;
-  untracked_streams_[0] = untracked_streams_[1] = closed_handle<CUstream_st>();
-  untracked_default_stream_ = closed_handle<CUstream_st>();
-  per_thread_owner_ = 0;
-  uses_ = nullptr;
-}
+void tracked_memory::reset() noexcept { *this = tracked_memory{}; }
 
 bool tracked_memory::is_untracked_on_default(stream_ref s, call_site at) const {
   if (untracked_default_stream_ == closed_handle<CUstream_st>() ||

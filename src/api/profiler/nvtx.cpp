@@ -12,53 +12,41 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <type_traits>
 
 namespace weir::detail {
 namespace {
 
 // The function table of one module: `table` is passed to the profiler, and its entries point to
-// `filled`, where the profiler writes its functions. Profilers expect tables of all modules, with
-// all entries, although weir calls only some functions.
-template <unsigned Size>
+// `filled`, where the profiler writes its functions.
 struct module_table {
-  nvtx::function filled[Size] = {};
-  nvtx::function* table[Size + 1] = {};
+  unsigned size;  // number of entries, including entry 0, which is null
+  nvtx::function filled[nvtx::max_module_size] = {};
+  nvtx::function* table[nvtx::max_module_size + 1] = {};
 
-  module_table() noexcept {
-    for (unsigned i = 1; i < Size; ++i) table[i] = &filled[i];
-  }
-  int get(nvtx::function_table* result, unsigned* size) noexcept {
-    if (result != nullptr) *result = table;
-    if (size != nullptr) *size = Size;
-    return 1;
+  module_table(unsigned size_of_module) noexcept : size{size_of_module} {
+    for (unsigned i = 1; i < size; ++i) table[i] = &filled[i];
   }
 };
 
-struct all_tables {
-  module_table<nvtx::core_size> core;
-  module_table<nvtx::cuda_size> cuda;
-  module_table<nvtx::opencl_size> opencl;
-  module_table<nvtx::cuda_runtime_size> cuda_runtime;
-  module_table<nvtx::core2_size> core2;
-  module_table<nvtx::sync_size> sync;
-};
-
-all_tables& tables() {
-  // Never freed, since a profiler keeps pointers into it.
-  static all_tables* const all = new all_tables;
-  return *all;
+// Returns the table of the module. Profilers expect tables of all modules, with all entries,
+// although weir calls only some functions.
+module_table& table_of(nvtx::module which) {
+  // In the order of nvtx::module. A profiler keeps pointers into the tables, which have no
+  // destructor.
+  static module_table tables[] = {nvtx::core_size,         nvtx::cuda_size,  nvtx::opencl_size,
+                                  nvtx::cuda_runtime_size, nvtx::core2_size, nvtx::sync_size};
+  static_assert(std::is_trivially_destructible_v<module_table>);
+  return tables[static_cast<unsigned>(which) - 1];
 }
 
 int get_module_table(unsigned which, nvtx::function_table* result, unsigned* size) {
-  switch (static_cast<nvtx::module>(which)) {
-    case nvtx::module::core: return tables().core.get(result, size);
-    case nvtx::module::cuda: return tables().cuda.get(result, size);
-    case nvtx::module::opencl: return tables().opencl.get(result, size);
-    case nvtx::module::cuda_runtime: return tables().cuda_runtime.get(result, size);
-    case nvtx::module::core2: return tables().core2.get(result, size);
-    case nvtx::module::sync: return tables().sync.get(result, size);
-  }
-  return 0;
+  const auto last = static_cast<unsigned>(nvtx::module::sync);
+  if (which == 0 || which > last) return 0;
+  module_table& requested = table_of(static_cast<nvtx::module>(which));
+  if (result != nullptr) *result = requested.table;
+  if (size != nullptr) *size = requested.size;
+  return 1;
 }
 
 const void* get_export_table(std::uint32_t which) {
@@ -91,15 +79,16 @@ const profiler* load_profiler() noexcept {
     return nullptr;
   }
   static profiler tool;
-  const all_tables& filled_tables = tables();
-  assign(tool.mark, filled_tables.core.filled[nvtx::mark]);
-  assign(tool.push_range, filled_tables.core.filled[nvtx::push_range]);
-  assign(tool.pop_range, filled_tables.core.filled[nvtx::pop_range]);
-  assign(tool.name_thread, filled_tables.core.filled[nvtx::name_thread]);
-  assign(tool.name_device, filled_tables.cuda.filled[nvtx::name_device]);
-  assign(tool.name_context, filled_tables.cuda.filled[nvtx::name_context]);
-  assign(tool.name_stream, filled_tables.cuda.filled[nvtx::name_stream]);
-  assign(tool.name_event, filled_tables.cuda.filled[nvtx::name_event]);
+  const auto& core = table_of(nvtx::module::core).filled;
+  const auto& cuda = table_of(nvtx::module::cuda).filled;
+  assign(tool.mark, core[nvtx::mark]);
+  assign(tool.push_range, core[nvtx::push_range]);
+  assign(tool.pop_range, core[nvtx::pop_range]);
+  assign(tool.name_thread, core[nvtx::name_thread]);
+  assign(tool.name_device, cuda[nvtx::name_device]);
+  assign(tool.name_context, cuda[nvtx::name_context]);
+  assign(tool.name_stream, cuda[nvtx::name_stream]);
+  assign(tool.name_event, cuda[nvtx::name_event]);
   return &tool;
 }
 

@@ -33,6 +33,7 @@ enum class module : unsigned {
 // The highest function number of each module plus one.
 inline constexpr unsigned core_size = 16, cuda_size = 9, opencl_size = 15, cuda_runtime_size = 7,
                           core2_size = 16, sync_size = 7;
+inline constexpr unsigned max_module_size = 16;
 
 enum core_function : unsigned { mark = 2, push_range = 9, pop_range = 11, name_thread = 14 };
 enum cuda_function : unsigned {

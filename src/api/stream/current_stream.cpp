@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,41 +26,29 @@
 namespace weir {
 namespace {
 
+struct user_release {
+  void operator()(detail::stream_state* state) const noexcept {
+    state->release_noexcept(detail::stream_holder::user);
+  }
+};
+// A reference to a stream that weir owns; null for any other stream.
+using stream_use = std::unique_ptr<detail::stream_state, user_release>;
+
 // The current stream of a thread for one device.
 struct slot {
   CUstream_st* stream = nullptr;
-  detail::stream_state* state = nullptr;  // reference, if weir owns the stream; else null
-  bool is_set = false;                    // false: the default stream is current
+  stream_use use;
+  bool is_set = false;  // false: the default stream is current
 };
 
-// The slots of one thread, indexed by device ordinal. Their references are released when the thread
-// ends.
-class thread_slots {
- public:
-  thread_slots() = default;
-  thread_slots(const thread_slots&) = delete;
-  thread_slots& operator=(const thread_slots&) = delete;
-  ~thread_slots() {
-    for (const slot& s : slots_) {
-      if (s.state != nullptr) s.state->release_noexcept(detail::stream_holder::user);
-    }
-  }
+// The slots of the calling thread, indexed by device ordinal.
+std::vector<slot>& slots() { return detail::thread_singleton<std::vector<slot>>::get(); }
 
-  [[nodiscard]] slot& slot_for(int device) {
-    const auto index = static_cast<std::size_t>(device);
-    if (index >= slots_.size()) slots_.resize(index + 1);
-    return slots_[index];
-  }
-  [[nodiscard]] const slot* find(int device) const noexcept {
-    const auto index = static_cast<std::size_t>(device);
-    return index < slots_.size() ? &slots_[index] : nullptr;
-  }
-
- private:
-  std::vector<slot> slots_;
-};
-
-thread_slots& slots() { return detail::thread_singleton<thread_slots>::get(); }
+slot& slot_for(int device) {
+  const auto index = static_cast<std::size_t>(device);
+  if (index >= slots().size()) slots().resize(index + 1);
+  return slots()[index];
+}
 
 // The default stream that the environment selects. `problem` is not empty if the value of the
 // environment variable is invalid. Read once, so that a later change of the environment does not
@@ -78,9 +67,8 @@ default_stream_setting read_environment() {
           fmt::format("WEIR_DEFAULT_STREAM is '{}'; set it to legacy or per-thread", word)};
 }
 
-// Returns the device for which `stream` can be the current stream. Throws if that is not the device
-// of the current context. If `may_switch` is true, does not throw, because the caller switches the
-// context.
+// Returns the device for which `stream` can be the current stream. Throws if a context of another
+// device is current, unless `may_switch` is true, because the caller then switches the context.
 weir::device device_for(stream_ref stream, const char* call, bool may_switch, call_site at) {
   detail::require_open(stream, call, at);
   if (stream.is_default()) return current_device(at);
@@ -96,17 +84,17 @@ weir::device device_for(stream_ref stream, const char* call, bool may_switch, ca
       at);
 }
 
-slot make_slot(stream_ref stream) noexcept {
-  return {stream.get(),
-          stream.is_default()
-              ? nullptr
-              : detail::acquire_stream_state(stream.get(), detail::stream_holder::user),
-          true};
+stream_use use_of(stream_ref stream) noexcept {
+  if (stream.is_default()) return nullptr;
+  return stream_use{detail::acquire_stream_state(stream.get(), detail::stream_holder::user)};
 }
 
+slot make_slot(stream_ref stream) noexcept { return {stream.get(), use_of(stream), true}; }
+
+// Releases the old reference only after the exchange. The release may destroy the stream, and the
+// handler of its failure may ask for the current stream.
 void replace(slot& current, slot&& replacement) noexcept {
-  const slot old = std::exchange(current, replacement);
-  if (old.state != nullptr) old.state->release_noexcept(detail::stream_holder::user);
+  static_cast<void>(std::exchange(current, std::move(replacement)));
 }
 
 }  // namespace
@@ -122,16 +110,17 @@ stream_ref default_stream(call_site at) {
 }
 
 stream_ref current_stream(device gpu, call_site at) {
-  static_cast<void>(detail::record_of(gpu, "weir::current_stream", at));
-  const slot* const entry = slots().find(gpu.ordinal());
-  return entry != nullptr && entry->is_set ? stream_ref{entry->stream} : default_stream(at);
+  static_cast<void>(detail::record_of(gpu, "weir::current_stream", at));  // checks the ordinal
+  const auto index = static_cast<std::size_t>(gpu.ordinal());
+  const bool is_set = index < slots().size() && slots()[index].is_set;
+  return is_set ? stream_ref{slots()[index].stream} : default_stream(at);
 }
 
 stream_ref current_stream(call_site at) { return current_stream(current_device(at), at); }
 
 void set_current_stream(stream_ref stream, call_site at) {
   const weir::device gpu = device_for(stream, "weir::set_current_stream", false, at);
-  replace(slots().slot_for(gpu.ordinal()), make_slot(stream));
+  replace(slot_for(gpu.ordinal()), make_slot(stream));
 }
 
 stream_scope::stream_scope(stream_ref stream, stream_scope_options options, call_site at) {
@@ -145,7 +134,7 @@ stream_scope::stream_scope(const stream_ref* stream_or_null, stream_scope_option
 
 void stream_scope::enter(stream_ref stream, stream_scope_options options, call_site at) {
   const weir::device gpu = device_for(stream, "weir::stream_scope", options.switch_device, at);
-  slot& current = slots().slot_for(gpu.ordinal());
+  slot& current = slot_for(gpu.ordinal());
   // All steps that can fail are made before the first change of a member. The context is pushed
   // last, because a failure of a later step would require a pop.
   if (options.wait_on_entry) stream.wait(current_stream(gpu, at), at);
@@ -153,12 +142,10 @@ void stream_scope::enter(stream_ref stream, stream_scope_options options, call_s
 
   previous_is_set_ = current.is_set;
   previous_ = current.stream;
-  previous_state_ = current.state;
+  previous_state_ = current.use.release();
   current = make_slot(stream);
   entered_ = stream.get();
-  entered_state_ = stream.is_default()
-                       ? nullptr
-                       : detail::acquire_stream_state(entered_, detail::stream_holder::user);
+  entered_state_ = use_of(stream).release();
   device_ = gpu.ordinal();
   wait_on_exit_ = options.wait_on_exit;
 }
@@ -173,9 +160,9 @@ stream_scope::~stream_scope() {
       detail::call_unhandled_error_handler(std::current_exception());
     }
   }
-  if (entered_state_ != nullptr) entered_state_->release_noexcept(detail::stream_holder::user);
+  stream_use{entered_state_}.reset();
   // The constructor has created the slot, so slot_for() allocates no memory here.
-  replace(slots().slot_for(device_), slot{previous_, previous_state_, previous_is_set_});
+  replace(slot_for(device_), slot{previous_, stream_use{previous_state_}, previous_is_set_});
   if (pushed_context_) detail::pop_current();
 }
 

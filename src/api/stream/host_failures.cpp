@@ -97,7 +97,7 @@ void store_host_failure(const stream_identity& stream, std::exception_ptr except
     const std::lock_guard lock{list.lock};
     // The exception is counted before identify() looks the stream up. If another thread destroys
     // the stream after that lookup, it sees the count, waits for the lock, and takes the exception
-    // from the list.
+    // from the list. Default streams are never destroyed, so they are not looked up.
     pending_host_failures.fetch_add(1, std::memory_order_release);
     if (is_default(stream.handle) || identify(stream.handle) == stream) {
       list.failures.push_back({stream, exception});

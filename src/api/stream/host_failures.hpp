@@ -34,7 +34,7 @@ struct stream_identity {
 inline constinit std::atomic<int> pending_host_failures{0};
 
 // Stores an exception of a host function until the next sync() of its stream. If the stream was
-// destroyed, passes the exception to the unhandled error handler instead.
+// destroyed or memory is exhausted, passes the exception to the unhandled error handler instead.
 void store_host_failure(const stream_identity& stream, std::exception_ptr failure) noexcept;
 
 // Throws the first stored exception of the stream, if there is one. Passes its other exceptions to

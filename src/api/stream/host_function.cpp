@@ -2,6 +2,7 @@
 // api/stream/host_function.cpp - closures that a stream runs on the host.
 #include <weir/stream/host_function.hpp>
 
+#include "api/capture/capture_checks.hpp"
 #include "api/capture/capture_registry.hpp"
 #include "api/core/call_restrictions.hpp"
 #include "api/core/check.hpp"
@@ -13,6 +14,7 @@
 
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -69,7 +71,7 @@ class block_pool {
   static inline constinit std::atomic<block*> returned_{nullptr};  // the shared list
   static inline constinit std::atomic<std::size_t> returned_count_{0};
   static inline constinit thread_local block* local_ = nullptr;  // the list of this thread
-  static inline constinit thread_local bool ended_ = false;      // set by the thread_exit_hook
+  static inline constinit thread_local bool ended_ = false;      // no hook returns blocks any more
 };
 
 // Destroys the closure and frees its block, on this thread.
@@ -78,8 +80,14 @@ void discard(host_call& call) noexcept {
   call.deallocate(call);
 }
 
-// Destroys the closure and frees its block on the reclaimer thread. Called on the driver's thread,
-// where a destructor must not make CUDA calls.
+struct discard_call {
+  void operator()(host_call* call) const noexcept { discard(*call); }
+};
+// A call that no stream or graph owns yet.
+using unused_call = std::unique_ptr<host_call, discard_call>;
+
+// Like discard(), but runs the closure's destructor, if any, on the reclaimer thread. Called on the
+// driver's thread, where a destructor must not make CUDA calls.
 void discard_deferred(host_call& call) noexcept {
   if (call.destroy == nullptr) {
     call.deallocate(call);
@@ -121,13 +129,12 @@ void CUDA_CB run_captured(void* data) {
 // more.
 void CUDA_CB destroy_captured(void* data) { discard_deferred(*static_cast<host_call*>(data)); }
 
-// Adds the call to the graph that the stream is captured into. Sets `owned` to false as soon as the
-// user object owns the call. If the function throws after that, the caller must not free the call.
-void capture_host_call(CUstream stream, host_call& call, bool& owned, call_site at) {
+// Adds the call to the graph that the stream is captured into.
+void capture_host_call(CUstream stream, unused_call unused, call_site at) {
   const stream_ref object{stream};
   const CUgraph graph = query_capture(stream, at).graph;
-  const CUuserObject owner = create_user_object(&call, &destroy_captured, object, at);
-  owned = false;
+  const CUuserObject owner = create_user_object(unused.get(), &destroy_captured, object, at);
+  host_call& call = *unused.release();  // the user object owns it
   const char* name = "cuGraphRetainUserObject";
   CUresult answer = driver().cuGraphRetainUserObject(graph, owner, 1, CU_GRAPH_USER_OBJECT_MOVE);
   const bool owned_by_graph = answer == CUDA_SUCCESS;
@@ -136,8 +143,8 @@ void capture_host_call(CUstream stream, host_call& call, bool& owned, call_site 
     answer = driver().cuLaunchHostFunc(stream, &run_captured, &call);
     if (answer == CUDA_SUCCESS) return;
   }
-  // Destroys the closure on this thread. The block stays until the driver destroys the user object,
-  // which refers to it.
+  // A call failed. Destroys the closure on this thread. The block stays until the driver destroys
+  // the user object, which refers to it.
   if (call.destroy != nullptr) call.destroy(call);
   call.destroy = nullptr;
   if (owned_by_graph) {
@@ -170,28 +177,20 @@ void* allocate_host_call(std::size_t bytes, std::size_t alignment,
 
 void enqueue_host_call(stream_ref stream, host_call& call, host_call_use use, call_site at) {
   constexpr const char* name = "cuStreamAddCallback";
-  bool owned = true;
-  const CUstream handle = stream.get();
-  try {
-    static_cast<void>(require_open(stream, name, at));
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    check(driver().cuStreamIsCapturing(handle, &status), "cuStreamIsCapturing", stream, at);
-    if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
-      throw_error(errc::stream_capture_invalidated, name, stream, at);
-    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
-      if (use == host_call_use::once)
-        throw_error(errc::stream_capture_unsupported, name, stream, at);
-      capture_host_call(handle, call, owned, at);
-      return;
-    }
-    const stream_identity identity = identify(handle);
-    call.stream = identity.handle;
-    call.owner = identity.owner;
-    check(driver().cuStreamAddCallback(handle, &run_once, &call, 0), name, stream, at);
-  } catch (...) {
-    if (owned) discard(call);
-    throw;
+  unused_call unused{&call};
+  const CUstream handle = require_open(stream, name, at);
+  const CUstreamCaptureStatus status = query_capture_status(handle, at);
+  if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+    throw_error(errc::stream_capture_invalidated, name, stream, at);
+  if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+    if (use == host_call_use::once) throw_error(errc::stream_capture_unsupported, name, stream, at);
+    return capture_host_call(handle, std::move(unused), at);
   }
+  const stream_identity identity = identify(handle);
+  call.stream = identity.handle;
+  call.owner = identity.owner;
+  check(driver().cuStreamAddCallback(handle, &run_once, &call, 0), name, stream, at);
+  static_cast<void>(unused.release());  // run_once() frees the call, and may have done so already
   if (verifying()) [[unlikely]] {
     throw_host_failure_if_any(handle);  // in verify mode the function has run by now
   }

@@ -25,7 +25,7 @@ using detail::driver;
 namespace {
 
 // Memory for a stream_state. It is allocated before the stream is created or adopted, so that no
-// later step can fail.
+// step after that can fail.
 struct state_memory_delete {
   void operator()(void* memory) const noexcept { ::operator delete(memory); }
 };
@@ -108,7 +108,7 @@ stream stream::adopt(CUstream_st* handle, call_site at) {
   }
   state_memory memory = allocate_state();
   detail::stream_properties properties;
-  // is_blocking() comes first, because it throws if the stream is capturing. The other queries
+  // is_blocking() comes first, because it throws if the stream is capturing. The query of the id
   // would invalidate the capture.
   properties.blocking = borrowed.is_blocking(at);
   properties.id = stream_id_of(handle, at);

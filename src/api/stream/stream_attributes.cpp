@@ -41,15 +41,13 @@ constexpr attribute_texts texts_by_attribute[] = {
      "device_attribute::sync_domain_count"},
 };
 
-detail::error_part attribute(abi::CUstreamAttrID attribute_id, abi::CUresult answer) {
-  const attribute_texts* const texts =
-      std::ranges::find(texts_by_attribute, attribute_id, &attribute_texts::attribute_id);
-  return {texts->name, answer == abi::CUDA_ERROR_INVALID_VALUE ? texts->limits : ""};
-}
-
 void check_attribute(abi::CUresult answer, const char* call, stream_ref stream,
                      abi::CUstreamAttrID attribute_id, call_site at) {
-  detail::check_part(answer, call, stream, at, [=] { return attribute(attribute_id, answer); });
+  if (answer == abi::CUDA_SUCCESS) return;
+  const attribute_texts* const texts =
+      std::ranges::find(texts_by_attribute, attribute_id, &attribute_texts::attribute_id);
+  const char* const limits = answer == abi::CUDA_ERROR_INVALID_VALUE ? texts->limits : "";
+  detail::throw_for_part(answer, call, stream, {texts->name, limits}, at);
 }
 
 CUstreamAttrValue get_attribute(stream_ref stream, abi::CUstreamAttrID attribute_id, call_site at) {
@@ -67,25 +65,15 @@ void set_value(stream_ref stream, abi::CUstreamAttrID attribute_id, const CUstre
                   set_attribute_call, stream, attribute_id, at);
 }
 
-CUstreamAttrValue value_of(const access_window& window) noexcept {
-  CUstreamAttrValue value{};
-  value.accessPolicyWindow = {window.base, window.bytes, window.hit_ratio,
-                              static_cast<abi::CUaccessProperty>(window.hit),
-                              static_cast<abi::CUaccessProperty>(window.miss)};
-  return value;
-}
-
 // The old values of changed attributes, to be restored if a later change fails.
 class attribute_rollback {
  public:
   explicit attribute_rollback(stream_ref stream) noexcept : stream_{stream} {}
 
-  // Queries and stores the value of an attribute. Called before the attribute is changed; changed()
-  // is called after that.
-  void remember(abi::CUstreamAttrID attribute_id, call_site at) {
-    changes_[count_] = {attribute_id, get_attribute(stream_, attribute_id, at)};
+  // Stores the old value of an attribute that was changed.
+  void add(abi::CUstreamAttrID attribute_id, const CUstreamAttrValue& previous) noexcept {
+    changes_[count_++] = {attribute_id, previous};
   }
-  void changed() noexcept { ++count_; }
 
   // Restores all changed attributes in reverse order. Allocates no memory, because a lack of memory
   // may be the first failure.
@@ -140,44 +128,43 @@ void stream_attributes::set_priority(int priority, call_site at) const {
   detail::require_open(stream_, set_attribute_call, at);
   const context_ref context = stream_.context(at);
   detail::check_priority(context.device(at), context.get(), priority, set_attribute_call, at);
-  CUstreamAttrValue value{};
-  value.priority = priority;
-  set_value(stream_, abi::CU_LAUNCH_ATTRIBUTE_PRIORITY, value, at);
+  set_value(stream_, abi::CU_LAUNCH_ATTRIBUTE_PRIORITY, {.priority = priority}, at);
   detail::remember_priority(stream_.get(), priority);
 }
 
 weir::sync_policy stream_attributes::sync_policy(call_site at) const {
-  return static_cast<weir::sync_policy>(static_cast<int>(
-      get_attribute(stream_, abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, at).syncPolicy));
+  return static_cast<weir::sync_policy>(
+      get_attribute(stream_, abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, at).syncPolicy);
 }
 
 void stream_attributes::set_sync_policy(weir::sync_policy policy, call_site at) const {
-  CUstreamAttrValue value{};
-  value.syncPolicy = static_cast<abi::CUsynchronizationPolicy>(static_cast<int>(policy));
-  set_value(stream_, abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, value, at);
+  set_value(stream_, abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
+            {.syncPolicy = static_cast<abi::CUsynchronizationPolicy>(policy)}, at);
 }
 
 weir::access_window stream_attributes::access_window(call_site at) const {
   const abi::CUaccessPolicyWindow window =
       get_attribute(stream_, abi::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, at).accessPolicyWindow;
   return {window.base_ptr, window.num_bytes, window.hitRatio,
-          static_cast<cache_hint>(static_cast<int>(window.hitProp)),
-          static_cast<cache_hint>(static_cast<int>(window.missProp))};
+          static_cast<cache_hint>(window.hitProp), static_cast<cache_hint>(window.missProp)};
 }
 
 void stream_attributes::set_access_window(const weir::access_window& window, call_site at) const {
-  set_value(stream_, abi::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, value_of(window), at);
+  set_value(stream_, abi::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+            {.accessPolicyWindow = {window.base, window.bytes, window.hit_ratio,
+                                    static_cast<abi::CUaccessProperty>(window.hit),
+                                    static_cast<abi::CUaccessProperty>(window.miss)}},
+            at);
 }
 
 weir::sync_domain stream_attributes::sync_domain(call_site at) const {
-  return static_cast<weir::sync_domain>(static_cast<int>(
-      get_attribute(stream_, abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, at).memSyncDomain));
+  return static_cast<weir::sync_domain>(
+      get_attribute(stream_, abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, at).memSyncDomain);
 }
 
 void stream_attributes::set_sync_domain(weir::sync_domain domain, call_site at) const {
-  CUstreamAttrValue value{};
-  value.memSyncDomain = static_cast<abi::CUlaunchMemSyncDomain>(static_cast<int>(domain));
-  set_value(stream_, abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, value, at);
+  set_value(stream_, abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
+            {.memSyncDomain = static_cast<abi::CUlaunchMemSyncDomain>(domain)}, at);
 }
 
 weir::sync_domain_map stream_attributes::sync_domain_map(call_site at) const {
@@ -187,18 +174,17 @@ weir::sync_domain_map stream_attributes::sync_domain_map(call_site at) const {
 }
 
 void stream_attributes::set_sync_domain_map(weir::sync_domain_map map, call_site at) const {
-  CUstreamAttrValue value{};
-  value.memSyncDomainMap = {map.standard, map.remote};
-  set_value(stream_, abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, value, at);
+  set_value(stream_, abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+            {.memSyncDomainMap = {map.standard, map.remote}}, at);
 }
 
 void stream_attributes::set(const stream_settings& settings, call_site at) const {
   attribute_rollback rollback{stream_};
   const auto change = [&](abi::CUstreamAttrID attribute_id, const auto& setting, auto setter) {
     if (!setting) return;
-    rollback.remember(attribute_id, at);
+    const CUstreamAttrValue previous = get_attribute(stream_, attribute_id, at);
     (this->*setter)(*setting, at);
-    rollback.changed();
+    rollback.add(attribute_id, previous);
   };
   try {
     change(abi::CU_LAUNCH_ATTRIBUTE_PRIORITY, settings.priority, &stream_attributes::set_priority);

@@ -12,11 +12,12 @@
 namespace weir::detail {
 
 // A direct-mapped cache keyed by stream handle; a lookup costs a few instructions. All entries
-// become invalid when weir destroys any stream that it owns. For a stream that other code owns, the
-// code that inserts a value must ensure that the value stays valid.
+// become invalid when streams_destroyed is incremented, such as when weir destroys any stream that
+// it owns. For a stream that other code owns, the code that inserts a value must ensure that the
+// value stays valid.
 //
-// The null handle must not be inserted. The class is constant-initialized and trivially
-// destructible, so that it can be thread-local.
+// The null handle must not be inserted, because it marks an unused entry. The class is
+// constant-initialized and trivially destructible, so that it can be thread-local.
 template <class Value>
 class stream_cache {
  public:

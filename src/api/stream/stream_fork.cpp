@@ -115,6 +115,7 @@ stream_fork::~stream_fork() {
   } catch (...) {
     failure.note_exception(join_call);
   }
+  // The end of an invalidated capture reports the invalidation.
   if (failure.code != errc::stream_capture_invalidated) detail::report_if_failed(failure, origin());
 }
 
@@ -122,7 +123,7 @@ void stream_fork::join(call_site at) {
   if (joined()) return;
   const abi::cuuint64_t capture = capture_id_of(origin(), at);
   std::exception_ptr first;
-  const auto is_done = [&](stream_ref branch) {
+  const auto try_join = [&](stream_ref branch) {
     if (branch == origin()) return false;
     try {
       if (capture_id_of(branch, at) != capture) {
@@ -141,7 +142,7 @@ void stream_fork::join(call_site at) {
       return false;
     }
   };
-  std::erase_if(streams_, is_done);
+  std::erase_if(streams_, try_join);
   if (first) std::rethrow_exception(first);
   leases_.clear();
   own_streams_.clear();

@@ -11,11 +11,9 @@
 
 namespace weir {
 
-stream_lease::stream_lease(detail::stream_pool_state& state,
+stream_lease::stream_lease(std::shared_ptr<detail::stream_pool_state> state,
                            detail::stream_pool_slot& slot) noexcept
-    : stream_ref{slot.owner->ref()}, state_{&state}, slot_{&slot} {
-  state.add_ref();
-}
+    : stream_ref{slot.owner->ref()}, state_{std::move(state)}, slot_{&slot} {}
 
 stream_lease& stream_lease::operator=(stream_lease&& other) noexcept {
   stream_lease replacement{std::move(other)};
@@ -27,17 +25,16 @@ stream_lease& stream_lease::operator=(stream_lease&& other) noexcept {
 
 void stream_lease::close() noexcept {
   if (closed()) return;
-  detail::stream_pool_state& state = *state_;
-  state.return_slot(*slot_);
+  state_->return_slot(*slot_);
   reset();
-  state.release();
 }
 
 stream_pool::stream_pool(weir::device gpu, stream_role only, call_site at)
     : stream_pool{gpu, {only}, at} {}
 
 stream_pool::stream_pool(weir::device gpu, std::initializer_list<stream_role> roles, call_site at)
-    : state_{new detail::stream_pool_state{gpu, {roles.begin(), roles.size()}, at}} {}
+    : state_{std::make_shared<detail::stream_pool_state>(
+          gpu, std::span{roles.begin(), roles.size()}, at)} {}
 
 stream_pool& stream_pool::operator=(stream_pool&& other) noexcept {
   stream_pool replacement{std::move(other)};
@@ -48,7 +45,7 @@ stream_pool& stream_pool::operator=(stream_pool&& other) noexcept {
 void stream_pool::close() noexcept {
   if (closed()) return;
   state_->close();
-  std::exchange(state_, nullptr)->release();
+  state_.reset();
 }
 
 detail::stream_pool_state& stream_pool::open(const char* call, call_site at) const {
@@ -59,12 +56,10 @@ detail::stream_pool_state& stream_pool::open(const char* call, call_site at) con
 
 stream_lease stream_pool::acquire(std::string_view role, call_site at) const {
   constexpr const char* call = "weir::stream_pool::acquire";
-  detail::stream_pool_state& state = open(call, at);
-  detail::stream_pool_role& role_state = state.role(role, call, at);
-  if (detail::stream_pool_slot* const slot = state.acquire(role_state, at))
-    return stream_lease{state, *slot};
-  detail::throw_error(errc::exhausted, call, role_state.to_text(), role_state.exhausted_reason(),
-                      at);
+  detail::stream_pool_role& role_state = open(call, at).role(role, call, at);
+  if (detail::stream_pool_slot* const slot = role_state.acquire(at))
+    return stream_lease{state_, *slot};
+  role_state.throw_exhausted(call, at);
 }
 
 std::optional<stream_lease> stream_pool::try_acquire(std::string_view role, call_site at) const {
@@ -75,24 +70,21 @@ std::optional<stream_lease> stream_pool::acquire_for_nanoseconds(long long timeo
                                                                  std::string_view role,
                                                                  call_site at) const {
   constexpr const char* call = "weir::stream_pool::acquire_for";
-  detail::stream_pool_state& state = open(call, at);
-  detail::stream_pool_role& role_state = state.role(role, call, at);
+  detail::stream_pool_role& role_state = open(call, at).role(role, call, at);
   detail::stream_pool_slot* slot = nullptr;
   const errc answer = os::poll_until(timeout, errc::not_ready, [&] {
-    slot = state.acquire(role_state, at);
+    slot = role_state.acquire(at);
     return slot != nullptr ? errc::success : errc::not_ready;
   });
   if (answer == errc::not_ready) return std::nullopt;
-  return stream_lease{state, *slot};
+  return stream_lease{state_, *slot};
 }
 
 stream_ref stream_pool::next(std::string_view role, call_site at) const {
   constexpr const char* call = "weir::stream_pool::next";
-  detail::stream_pool_state& state = open(call, at);
-  detail::stream_pool_role& role_state = state.role(role, call, at);
-  if (CUstream_st* const stream = role_state.next(state.device(), at)) return stream_ref{stream};
-  detail::throw_error(errc::exhausted, call, role_state.to_text(), role_state.exhausted_reason(),
-                      at);
+  detail::stream_pool_role& role_state = open(call, at).role(role, call, at);
+  if (CUstream_st* const stream = role_state.next(at)) return stream_ref{stream};
+  role_state.throw_exhausted(call, at);
 }
 
 stream_pool::counts stream_pool::count(std::string_view role, call_site at) const {

@@ -17,10 +17,7 @@ namespace weir::detail {
 namespace {
 
 [[nodiscard]] bool is_capturing(CUstream stream, call_site at) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream},
-        at);
-  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+  return query_capture_status(stream, at) != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 // Returns true if all work of the stream is done. The stream must not be capturing; other streams
@@ -34,19 +31,15 @@ bool try_transition(stream_pool_slot& slot, slot_state expected, slot_state desi
   return slot.state.compare_exchange_strong(expected, desired);
 }
 
-void destroy_stream(stream_pool_slot& slot) noexcept {
-  slot.handle.store(nullptr, std::memory_order_relaxed);
-  slot.owner.reset();
-}
-
 [[noreturn, gnu::cold]] void throw_invalid_role(std::string hint, call_site at) {
   throw_error(errc::invalid_value, "weir::stream_pool", "", std::move(hint), at);
 }
 
 }  // namespace
 
-stream_pool_role::stream_pool_role(const stream_role& role)
-    : name_{role.name},
+stream_pool_role::stream_pool_role(weir::device gpu, const stream_role& role)
+    : device_{gpu},
+      name_{role.name},
       options_{role.streams},
       settings_{role.settings},
       limit_{role.limit},
@@ -84,11 +77,10 @@ bool stream_pool_role::reserve() noexcept {
 // A thread reserves a stream before it searches for one. The search may miss a free stream while
 // other threads return and lease streams. Because of the reservation a free stream exists, unless
 // the rest are capturing, and the thread searches again.
-stream_pool_slot* stream_pool_role::acquire(weir::device gpu, std::atomic<std::uint64_t>& clock,
-                                            call_site at) {
+stream_pool_slot* stream_pool_role::acquire(call_site at) {
   if (!reserve()) return nullptr;
   try {
-    stream_pool_slot* const slot = pick(gpu, clock, at);
+    stream_pool_slot* const slot = pick(at);
     if (slot == nullptr) reserved_.fetch_sub(1);
     return slot;
   } catch (...) {
@@ -97,11 +89,14 @@ stream_pool_slot* stream_pool_role::acquire(weir::device gpu, std::atomic<std::u
   }
 }
 
-void stream_pool_role::return_slot(stream_pool_slot& slot,
-                                   std::atomic<std::uint64_t>& clock) noexcept {
-  slot.returned_at.store(clock.fetch_add(1, std::memory_order_relaxed) + 1,
+void stream_pool_role::make_idle(stream_pool_slot& slot) noexcept {
+  slot.returned_at.store(clock_.fetch_add(1, std::memory_order_relaxed) + 1,
                          std::memory_order_relaxed);
   slot.state.store(slot_state::idle);
+}
+
+void stream_pool_role::return_slot(stream_pool_slot& slot) noexcept {
+  make_idle(slot);
   reserved_.fetch_sub(1);
 }
 
@@ -112,20 +107,20 @@ void stream_pool_role::return_slot(stream_pool_slot& slot,
 // capturing have none. If the sum of both numbers does not exceed the limit, a slot is left for the
 // caller.
 bool stream_pool_role::may_have_free_slot(const slot_set& captured) const noexcept {
-  unsigned waiting = 0;
+  unsigned idle_but_capturing = 0;
   for (const stream_pool_slot& slot : slots()) {
-    if (captured.test(index_of(slot)) && slot.state.load() == slot_state::idle) ++waiting;
+    if (captured.test(index_of(slot)) && slot.state.load() == slot_state::idle)
+      ++idle_but_capturing;
   }
-  return reserved_.load() + waiting <= limit_;
+  return reserved_.load() + idle_but_capturing <= limit_;
 }
 
-stream_pool_slot* stream_pool_role::pick(weir::device gpu, std::atomic<std::uint64_t>& clock,
-                                         call_site at) {
+stream_pool_slot* stream_pool_role::pick(call_site at) {
   slot_set captured;  // slots whose streams this call has found capturing
   for (;;) {
     stream_pool_slot* const slot = least_recently_returned(captured);
     if (slot == nullptr) {
-      if (stream_pool_slot* const fresh = make(gpu, slot_state::leased, at)) return fresh;
+      if (stream_pool_slot* const fresh = make(slot_state::leased, at)) return fresh;
       if (!may_have_free_slot(captured)) return nullptr;
       std::this_thread::yield();
       continue;
@@ -134,8 +129,9 @@ stream_pool_slot* stream_pool_role::pick(weir::device gpu, std::atomic<std::uint
     try {
       const CUstream stream = slot->handle.load(std::memory_order_relaxed);
       if (!is_capturing(stream, at)) {
+        // A new stream is preferred to one whose pending work would delay the caller's.
         stream_pool_slot* const fresh =
-            is_done(stream, at) ? nullptr : make(gpu, slot_state::leased, at);
+            is_done(stream, at) ? nullptr : make(slot_state::leased, at);
         if (fresh == nullptr) return slot;
         slot->state.store(slot_state::idle);
         return fresh;
@@ -145,20 +141,16 @@ stream_pool_slot* stream_pool_role::pick(weir::device gpu, std::atomic<std::uint
       throw;
     }
     captured.set(index_of(*slot));
-    // Makes the capturing stream the most recently returned one, so that other threads examine it
-    // last.
-    slot->returned_at.store(clock.fetch_add(1, std::memory_order_relaxed) + 1,
-                            std::memory_order_relaxed);
-    slot->state.store(slot_state::idle);
+    make_idle(*slot);  // as the most recently returned one, so that other threads examine it last
   }
 }
 
-stream_pool_slot* stream_pool_role::make(weir::device gpu, slot_state initial_state, call_site at) {
+stream_pool_slot* stream_pool_role::make(slot_state initial_state, call_site at) {
   for (stream_pool_slot& slot : slots()) {
     if (slot.state.load(std::memory_order_relaxed) != slot_state::empty) continue;
     if (!try_transition(slot, slot_state::empty, slot_state::creating)) continue;
     try {
-      slot.owner.emplace(make_stream(gpu, options_, settings_, at));
+      slot.owner.emplace(make_stream(device_, options_, settings_, at));
     } catch (...) {
       slot.state.store(slot_state::empty);
       throw;
@@ -170,28 +162,29 @@ stream_pool_slot* stream_pool_role::make(weir::device gpu, slot_state initial_st
   return nullptr;
 }
 
-CUstream stream_pool_role::stream_of(stream_pool_slot& slot, weir::device gpu,
-                                     bool& is_being_created, call_site at) {
+CUstream stream_pool_role::stream_of(stream_pool_slot& slot, bool& is_being_created, call_site at) {
   const CUstream stream = slot.handle.load(std::memory_order_acquire);
   if (stream != nullptr) return is_capturing(stream, at) ? nullptr : stream;
-  if (const stream_pool_slot* const fresh = make(gpu, slot_state::idle, at)) {
+  if (const stream_pool_slot* const fresh = make(slot_state::idle, at)) {
     return fresh->handle.load(std::memory_order_relaxed);
   }
   is_being_created = true;  // by another thread at this moment
   return nullptr;
 }
 
-CUstream stream_pool_role::next(weir::device gpu, call_site at) {
+CUstream stream_pool_role::next(call_site at) {
   for (;;) {
     bool creation_in_progress = false;
-    for (unsigned tries = 0; tries < limit_; ++tries) {
-      stream_pool_slot& slot = slots_[next_index_.fetch_add(1, std::memory_order_relaxed) % limit_];
-      if (const CUstream stream = stream_of(slot, gpu, creation_in_progress, at)) return stream;
-    }
-    // Other threads advance the index concurrently, so the loop above may have skipped slots. This
-    // loop examines every slot.
-    for (stream_pool_slot& slot : slots()) {
-      if (const CUstream stream = stream_of(slot, gpu, creation_in_progress, at)) return stream;
+    const unsigned first = next_index_.fetch_add(1, std::memory_order_relaxed);
+    for (unsigned skipped = 0; skipped < limit_; ++skipped) {
+      stream_pool_slot& slot = slots_[(first + skipped) % limit_];
+      const CUstream stream = stream_of(slot, creation_in_progress, at);
+      if (stream == nullptr) continue;
+      // Fails if another thread has advanced the index, which must not step back.
+      unsigned following = first + 1;
+      next_index_.compare_exchange_strong(following, following + skipped,
+                                          std::memory_order_relaxed);
+      return stream;
     }
     if (!creation_in_progress) return nullptr;
     std::this_thread::yield();
@@ -208,24 +201,23 @@ stream_pool::counts stream_pool_role::count() const noexcept {
   return totals;
 }
 
-void stream_pool_role::empty() noexcept {
+void stream_pool_role::destroy_idle() noexcept {
   for (stream_pool_slot& slot : slots()) {
     if (!try_transition(slot, slot_state::idle, slot_state::creating)) continue;
-    destroy_stream(slot);
+    slot.handle.store(nullptr, std::memory_order_relaxed);
+    slot.owner.reset();
     slot.state.store(slot_state::empty);
   }
 }
 
-std::string stream_pool_role::to_text() const {
-  return fmt::format("stream pool's role '{}'", name_);
-}
-
-std::string stream_pool_role::exhausted_reason() const {
+void stream_pool_role::throw_exhausted(const char* call, call_site at) const {
   const stream_pool::counts totals = count();
-  return fmt::format(
-      "{} of the role's {} streams are leased, and the others were returned during "
-      "captures; return leases, wait with acquire_for(), or set a higher limit",
-      totals.leased, totals.limit);
+  throw_error(
+      errc::exhausted, call, fmt::format("stream pool's role '{}'", name_),
+      fmt::format("{} of the role's {} streams are leased, and the others were returned during "
+                  "captures; return leases, wait with acquire_for(), or set a higher limit",
+                  totals.leased, totals.limit),
+      at);
 }
 
 stream_pool_state::stream_pool_state(weir::device gpu, std::span<const stream_role> roles,
@@ -242,9 +234,10 @@ stream_pool_state::stream_pool_state(weir::device gpu, std::span<const stream_ro
     if (std::ranges::any_of(roles_, has_name))
       throw_invalid_role(
           fmt::format("two roles have the name '{}'; give each role its own name", role.name), at);
-    roles_.push_back(std::make_unique<stream_pool_role>(role));
+    roles_.push_back(std::make_unique<stream_pool_role>(gpu, role));
   }
-  for (const auto& role : roles_) static_cast<void>(role->make(gpu, slot_state::idle, at));
+  // Creates a stream of each role, so that unsupported options are reported here.
+  for (const auto& role : roles_) static_cast<void>(role->make(slot_state::idle, at));
 }
 
 stream_pool_role& stream_pool_state::role(std::string_view name, const char* call, call_site at) {
@@ -262,17 +255,13 @@ stream_pool_role& stream_pool_state::role(std::string_view name, const char* cal
 // If close() runs concurrently, either this function sees closed_ and destroys the stream, or
 // close() sees that the slot is idle and destroys it.
 void stream_pool_state::return_slot(stream_pool_slot& slot) noexcept {
-  slot.role->return_slot(slot, clock_);
+  slot.role->return_slot(slot);
   if (closed_.load()) close();
 }
 
 void stream_pool_state::close() noexcept {
   closed_.store(true);
-  for (const auto& role : roles_) role->empty();
-}
-
-void stream_pool_state::release() noexcept {
-  if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  for (const auto& role : roles_) role->destroy_idle();
 }
 
 }  // namespace weir::detail

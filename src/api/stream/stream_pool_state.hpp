@@ -22,8 +22,8 @@
 namespace weir::detail {
 
 enum class slot_state : std::uint8_t {
-  empty,     // no stream was created
-  creating,  // a thread is creating the stream
+  empty,     // has no stream
+  creating,  // a thread is creating the stream, or destroying it in destroy_idle()
   idle,      // has a stream that is not leased
   leased,
 };
@@ -36,11 +36,11 @@ inline constexpr unsigned max_streams_per_role = 1024;
 using slot_set = std::bitset<max_streams_per_role>;
 
 // The place for one stream of a role. The thread that changes the state from idle or empty to
-// another one has exclusive access to the slot.
+// another one has exclusive access to `owner`, and alone writes the other members.
 struct stream_pool_slot {
   stream_pool_role* role = nullptr;  // set by the role's constructor
   std::atomic<slot_state> state{slot_state::empty};
-  std::atomic<std::uint64_t> returned_at{0};   // value of the pool's clock at the last return
+  std::atomic<std::uint64_t> returned_at{0};   // value of the role's clock at the last return
   std::atomic<abi::CUstream> handle{nullptr};  // null until the stream exists
   std::optional<stream> owner;
 };
@@ -48,29 +48,27 @@ struct stream_pool_slot {
 // The streams of one role.
 class stream_pool_role {
  public:
-  explicit stream_pool_role(const stream_role& role);
+  stream_pool_role(weir::device gpu, const stream_role& role);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   // Leases a stream to the caller. Returns null if all streams are leased or capturing. Throws
   // failures of the driver; the pool is then unchanged.
-  [[nodiscard]] stream_pool_slot* acquire(weir::device gpu, std::atomic<std::uint64_t>& clock,
-                                          call_site at);
+  [[nodiscard]] stream_pool_slot* acquire(call_site at);
   // Ends the lease of a slot from acquire().
-  void return_slot(stream_pool_slot& slot, std::atomic<std::uint64_t>& clock) noexcept;
+  void return_slot(stream_pool_slot& slot) noexcept;
   // Returns the next stream in round-robin order, without a lease. Returns null if all streams are
   // capturing.
-  [[nodiscard]] abi::CUstream next(weir::device gpu, call_site at);
+  [[nodiscard]] abi::CUstream next(call_site at);
   // Creates a stream in an empty slot and sets the state of the slot to `initial_state`. Returns
   // null if no slot is empty.
-  [[nodiscard]] stream_pool_slot* make(weir::device gpu, slot_state initial_state, call_site at);
+  [[nodiscard]] stream_pool_slot* make(slot_state initial_state, call_site at);
 
   [[nodiscard]] stream_pool::counts count() const noexcept;
   // Destroys the streams that are not leased.
-  void empty() noexcept;
-  [[nodiscard]] std::string to_text() const;
-  // Returns the text for an error: why acquire() returned null.
-  [[nodiscard]] std::string exhausted_reason() const;
+  void destroy_idle() noexcept;
+  // Throws the error for acquire() or next() having returned null.
+  [[noreturn]] void throw_exhausted(const char* call, call_site at) const;
 
  private:
   [[nodiscard]] std::span<stream_pool_slot> slots() const noexcept {
@@ -86,19 +84,22 @@ class stream_pool_role {
   // Reserves one stream for the caller. Returns false if all streams are reserved.
   [[nodiscard]] bool reserve() noexcept;
   // Implements acquire() for a caller that has a reservation.
-  [[nodiscard]] stream_pool_slot* pick(weir::device gpu, std::atomic<std::uint64_t>& clock,
-                                       call_site at);
+  [[nodiscard]] stream_pool_slot* pick(call_site at);
+  // Makes a slot idle, as the one that was returned last.
+  void make_idle(stream_pool_slot& slot) noexcept;
   // Returns the slot's stream. If the slot has none, returns a stream created in any empty slot.
   // Returns null if the stream is capturing. If no slot is empty, returns null and sets
   // `is_being_created`, because another thread is creating the stream of this slot.
-  [[nodiscard]] abi::CUstream stream_of(stream_pool_slot& slot, weir::device gpu,
-                                        bool& is_being_created, call_site at);
+  [[nodiscard]] abi::CUstream stream_of(stream_pool_slot& slot, bool& is_being_created,
+                                        call_site at);
 
+  weir::device device_;
   std::string name_;
   stream_options options_;
   stream_settings settings_;
   unsigned limit_;
   std::unique_ptr<stream_pool_slot[]> slots_;
+  std::atomic<std::uint64_t> clock_{0};  // number of make_idle() calls so far, to find the oldest
   std::atomic<unsigned> next_index_{0};
   // Number of reserved streams: those that are leased, plus one for each thread inside acquire().
   std::atomic<unsigned> reserved_{0};
@@ -114,23 +115,15 @@ class stream_pool_state {
   // none.
   [[nodiscard]] stream_pool_role& role(std::string_view name, const char* call, call_site at);
 
-  [[nodiscard]] stream_pool_slot* acquire(stream_pool_role& role_state, call_site at) {
-    return role_state.acquire(device_, clock_, at);
-  }
   void return_slot(stream_pool_slot& slot) noexcept;
   // Called when the pool is destroyed. Destroys the streams that are not leased. A leased stream is
   // destroyed when its lease ends.
   void close() noexcept;
 
-  void add_ref() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
-  void release() noexcept;
-
  private:
   weir::device device_;
   std::vector<std::unique_ptr<stream_pool_role>> roles_;
-  std::atomic<std::uint64_t> clock_{0};    // number of returns so far, to find the oldest one
-  std::atomic<std::uint32_t> holders_{1};  // number of references
-  std::atomic<bool> closed_{false};        // set by close()
+  std::atomic<bool> closed_{false};  // set by close()
 };
 
 }  // namespace weir::detail

@@ -41,13 +41,9 @@ const char* protocol_error_text(protocol_answer answer) noexcept {
                       at);
 }
 
-// Converts the bits of a handle to a handle.
-CUstream_st* handle_of(unsigned long long bits) noexcept {
-  return reinterpret_cast<CUstream_st*>(static_cast<std::uintptr_t>(bits));
-}
-
+// Returns the stream whose handle has the bits of this number.
 stream_ref open_stream(unsigned long long bits, const char* call, call_site at) {
-  const stream_ref s{handle_of(bits)};
+  const stream_ref s{reinterpret_cast<CUstream_st*>(static_cast<std::uintptr_t>(bits))};
   if (s.get() == detail::closed_handle<CUstream_st>()) detail::throw_closed(call, s, at);
   return s;
 }

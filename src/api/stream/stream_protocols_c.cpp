@@ -57,7 +57,7 @@ int catch_errors(Body&& body) noexcept {
   }
 }
 
-// Throws if an output pointer is null.
+// Throws if one of the pointers is null.
 template <class... Pointers>
 void require_non_null(const char* call, const Pointers*... pointers) {
   const bool any_missing = ((pointers == nullptr) || ...);

@@ -9,12 +9,12 @@
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/completion/event_completion.hpp"
 #include "api/core/check.hpp"
-#include "api/core/first_failure.hpp"
 #include "api/core/sync_allowed.hpp"
 #include "api/device/primary_context.hpp"
 #include "api/stream/host_failures.hpp"
 #include "api/stream/stream_state.hpp"
 #include "api/stream/thread_event.hpp"
+#include "api/stream/work_query.hpp"
 #include "os/poll_until.hpp"
 
 namespace weir {
@@ -93,30 +93,11 @@ void stream_ref::wait_slow(stream_ref awaited, detail::direct_status status, cal
 }
 
 bool stream_ref::done_slow(detail::direct_status status, call_site at) const {
-  if (status != detail::direct_status::not_called)
-    detail::throw_driver_error(to_errc(status), "cuStreamQuery", *this, at);
-  CUstream_st* const stream = require_open(*this, "cuStreamQuery", at);
-  const detail::relaxed_capture_guard guard{*this, "cuStreamQuery", at};
-  const abi::CUresult answer = driver().cuStreamQuery(stream);
-  if (answer == abi::CUDA_ERROR_NOT_READY) return false;
-  check(answer, "cuStreamQuery", *this, at);
-  return true;
+  return detail::query_done(*this, detail::stream_query, status, at);
 }
 
 errc stream_ref::status_slow() const noexcept {
-  if (const errc unusable = detail::check_open(handle_); unusable != errc::success) return unusable;
-  const detail::driver_table* const driver = detail::try_driver();
-  if (driver == nullptr) return errc::not_initialized;
-  try {
-    const detail::relaxed_capture_guard guard{*this, "cuStreamQuery", call_site{}};
-    const errc answer = static_cast<errc>(driver->cuStreamQuery(handle_));
-    if (answer != errc::success && detail::any_capture_active()) {
-      detail::attribute_failure(answer, "cuStreamQuery", *this, call_site{});
-    }
-    return answer;
-  } catch (...) {
-    return detail::current_error_code();
-  }
+  return detail::query_status(*this, detail::stream_query);
 }
 
 void stream_ref::sync(call_site at) const {
@@ -145,6 +126,8 @@ bool stream_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
 unsigned long long stream_ref::id(call_site at) const {
   CUstream_st* const stream = require_open(*this, "cuStreamGetId", at);
   if (const auto properties = detail::find_stream_properties(stream)) return properties->id;
+  // cuStreamGetId and cuStreamGetFlags invalidate the stream's capture; cuStreamGetCtx and
+  // cuStreamGetPriority do not.
   detail::throw_if_capturing(stream, "cuStreamGetId", at);
   unsigned long long id = 0;
   check(driver().cuStreamGetId(stream, &id), "cuStreamGetId", *this, at);

@@ -148,7 +148,7 @@ errc stream_state::release(stream_holder holder, bool destroy_now) noexcept {
 
 errc stream_state::destroy() noexcept {
   report_host_failures(handle, properties.id);
-  forget_name(object_kind::stream, handle);
+  forget_name(stream_ref{handle});
   const CUresult answer = driver().cuStreamDestroy_v2(handle);
   if (properties.green != nullptr) properties.green->release_noexcept();
   delete this;

@@ -30,8 +30,8 @@ struct stream_properties {
 };
 
 // The kind of a reference to a stream. A user may queue work in the stream: its weir::stream
-// object, a thread whose current stream it is, or a buffer that is freed in it. An observer only
-// queries the stream, and keeps it from being destroyed.
+// object, a thread whose current stream it is, a capture that began in it, or a buffer that is
+// freed in it. An observer only queries the stream, and keeps it from being destroyed.
 enum class stream_holder : unsigned char { user, observer };
 
 // The state of one stream that weir owns, with a reference count. The references (see
@@ -94,8 +94,8 @@ class stream_state {
 };
 
 // Returns a new reference to the stream with this handle, which the caller must release(). Returns
-// null if weir does not own the stream. Costs about 20 ns, because it takes a lock that is rarely
-// contended.
+// null if weir does not own the stream, or another thread is destroying it. Costs about 20 ns,
+// because it takes a lock that is rarely contended.
 [[nodiscard]] stream_state* acquire_stream_state(abi::CUstream stream,
                                                  stream_holder holder) noexcept;
 

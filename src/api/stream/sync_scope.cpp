@@ -15,8 +15,8 @@ void sync_after_failure(stream_ref stream, call_site at) noexcept {
     stream.sync(at);
   } catch (const error& second) {
     try {
-      std::rethrow_exception(
-          first);  // to modify the exception object, which leaves the scope afterwards
+      // Gives access to the exception object, which leaves the scope afterwards.
+      std::rethrow_exception(first);
     } catch (error& body) {
       body.attach(second);
     } catch (...) {

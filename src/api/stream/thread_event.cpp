@@ -55,10 +55,11 @@ class thread_event_cache {
   std::vector<owned_event> events_;
 };
 
-// Returns true if a cache entry for the stream cannot become wrong unnoticed. weir notices the
-// destruction of streams that it owns. The context of other streams is constant while it exists,
-// which is certain for a primary context. The context of a default stream changes with the current
-// context.
+// Returns true if a cache entry for the stream cannot become wrong unnoticed. The context of a
+// default stream changes with the current context. weir notices the destruction of streams that it
+// owns. If other code destroys a stream, a record with the cached event fails, and
+// finish_thread_event_record() corrects the entry. That requires that the event's context still
+// exists, which is certain only for a primary context.
 bool is_cacheable(CUstream stream, CUcontext context, call_site at) {
   if (is_default(stream)) return false;
   return find_stream_properties(stream) || context_info_of(context, at).is_primary;
@@ -83,8 +84,8 @@ CUevent record_thread_event(CUstream stream, call_site at) {
 
 CUevent finish_thread_event_record(CUstream stream, CUevent event, CUresult answer, call_site at) {
   if (answer == CUDA_ERROR_INVALID_HANDLE) [[unlikely]] {
-    // The cache entry belongs to an earlier stream with this handle, which other code has
-    // destroyed. The stream that has the handle now belongs to another context.
+    // The cache entry may belong to an earlier stream with this handle, which other code has
+    // destroyed. The stream that has the handle now then belongs to another context.
     thread_events.erase(stream);
     const CUevent found = find_thread_event(stream, at);
     if (found != event) {

@@ -39,28 +39,6 @@ abi::CUexternalSemaphore import_semaphore(device gpu, semaphore_kind kind,
   return semaphore;
 }
 
-// Imports a semaphore and, on success, closes the caller's descriptor.
-abi::CUexternalSemaphore import_semaphore(device gpu, semaphore_kind kind, int fd, call_site at) {
-  detail::duplicated_descriptor duplicate{fd};
-  const abi::CUexternalSemaphore semaphore = import_semaphore(gpu, kind, duplicate, at);
-  if (duplicate.release_to_driver()) ::close(fd);
-  return semaphore;
-}
-
-// Imports a shared_semaphore, which keeps its descriptor.
-abi::CUexternalSemaphore import_semaphore(device gpu, const shared_semaphore& shared,
-                                          call_site at) {
-  const semaphore_kind kind = shared.kind(at);
-  detail::duplicated_descriptor duplicate{shared.fd()};
-  if (duplicate.get() == shared.fd()) {
-    detail::throw_error(errc::operating_system, "fcntl", "a shared semaphore",
-                        std::generic_category().message(errno), at);
-  }
-  const abi::CUexternalSemaphore semaphore = import_semaphore(gpu, kind, duplicate, at);
-  duplicate.release_to_driver();
-  return semaphore;
-}
-
 abi::CUexternalSemaphore require_open(abi::CUexternalSemaphore semaphore, const char* call,
                                       stream_ref stream, call_site at) {
   if (semaphore == detail::closed_handle<CUextSemaphore_st>()) {
@@ -74,11 +52,24 @@ abi::CUexternalSemaphore require_open(abi::CUexternalSemaphore semaphore, const 
 
 }  // namespace
 
-external_semaphore::external_semaphore(device gpu, semaphore_kind kind, int fd, call_site at)
-    : handle_{import_semaphore(gpu, kind, fd, at)} {}
+external_semaphore::external_semaphore(device gpu, semaphore_kind kind, int fd, call_site at) {
+  detail::duplicated_descriptor duplicate{fd};
+  handle_ = import_semaphore(gpu, kind, duplicate, at);
+  // The driver owns the duplicate, so the original is no longer needed.
+  if (duplicate.release_to_driver()) ::close(fd);
+}
 
-external_semaphore::external_semaphore(device gpu, const shared_semaphore& shared, call_site at)
-    : handle_{import_semaphore(gpu, shared, at)} {}
+external_semaphore::external_semaphore(device gpu, const shared_semaphore& shared, call_site at) {
+  const semaphore_kind kind = shared.kind(at);
+  detail::duplicated_descriptor duplicate{shared.fd()};
+  // If duplication fails, get() returns the original, which the driver must not own.
+  if (duplicate.get() == shared.fd()) {
+    detail::throw_error(errc::operating_system, "fcntl", "a shared semaphore",
+                        std::generic_category().message(errno), at);
+  }
+  handle_ = import_semaphore(gpu, kind, duplicate, at);
+  duplicate.release_to_driver();  // `shared` keeps its own descriptor
+}
 
 external_semaphore::external_semaphore(external_semaphore&& other) noexcept
     : handle_{std::exchange(other.handle_, detail::closed_handle<CUextSemaphore_st>())} {}

@@ -5,6 +5,7 @@
 #include "api/core/check.hpp"
 #include "os/clock.hpp"
 #include "os/semaphore_page.hpp"
+#include "os/shared_memory.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -27,28 +28,6 @@ constexpr const char* subject_name = "a shared semaphore";
                       std::generic_category().message(errno), at);
 }
 
-semaphore_page* map_page(int fd) noexcept {
-  void* const mapped =
-      mmap(nullptr, semaphore_page::bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  return mapped == MAP_FAILED ? nullptr : static_cast<semaphore_page*>(mapped);
-}
-
-// Owns a file descriptor and closes it, unless release() was called.
-class unique_descriptor {
- public:
-  explicit unique_descriptor(int fd) noexcept : fd_{fd} {}
-  unique_descriptor(const unique_descriptor&) = delete;
-  unique_descriptor& operator=(const unique_descriptor&) = delete;
-  ~unique_descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-  int release() noexcept { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
 }  // namespace
 
 shared_semaphore::shared_semaphore(semaphore_kind kind, unsigned long long value, call_site at) {
@@ -57,38 +36,31 @@ shared_semaphore::shared_semaphore(semaphore_kind kind, unsigned long long value
                         "the kind is not a value of weir::semaphore_kind; use timeline or binary",
                         at);
   }
-  unique_descriptor descriptor{memfd_create("weir-semaphore", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  if (descriptor.get() < 0) throw_system_error("memfd_create", at);
-  // The file is sealed, so that no process that shares it can shrink it. If the file were shrunk,
-  // an access to the memory would raise SIGBUS.
-  if (ftruncate(descriptor.get(), semaphore_page::bytes) != 0 ||
-      fcntl(descriptor.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    throw_system_error("ftruncate", at);
-  }
-  page_ = map_page(descriptor.get());
+  os::shared_memory segment = os::shared_memory::create(semaphore_page::bytes, "weir-semaphore");
+  if (!segment) throw_system_error("weir::shared_semaphore", at);
+  page_ = static_cast<semaphore_page*>(segment.map(0, semaphore_page::bytes).release());
   if (page_ == nullptr) throw_system_error("mmap", at);
   const bool is_timeline = kind == semaphore_kind::timeline;
   page_->kind = is_timeline ? semaphore_page::timeline : semaphore_page::binary;
   page_->value.store(is_timeline || value == 0 ? value : 1, std::memory_order_relaxed);
   page_->magic = semaphore_page::magic_number;
-  fd_ = descriptor.release();
+  fd_ = segment.release();
 }
 
 shared_semaphore shared_semaphore::adopt(int fd, call_site at) {
   struct stat status {};
   if (fstat(fd, &status) != 0) throw_system_error("fstat", at);
-  const bool large =
-      S_ISREG(status.st_mode) && status.st_size >= static_cast<off_t>(semaphore_page::bytes);
-  // A file without the seal is refused, because another process could shrink it. F_GET_SEALS
-  // returns -1 for a file that cannot be sealed.
-  const int seals = fcntl(fd, F_GET_SEALS);
-  const bool cannot_shrink = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
-  semaphore_page* const page = large && cannot_shrink ? map_page(fd) : nullptr;
-  const bool known =
-      page != nullptr && page->magic == semaphore_page::magic_number &&
-      (page->kind == semaphore_page::timeline || page->kind == semaphore_page::binary);
-  if (known) return shared_semaphore{fd, page};
-  if (page != nullptr) munmap(page, semaphore_page::bytes);
+  os::shared_memory segment = os::shared_memory::adopt(fd);
+  // A segment without the seal is refused, because another process could shrink it.
+  const bool is_safe = segment.bytes() >= semaphore_page::bytes && segment.is_sealed();
+  os::shared_pages pages = is_safe ? segment.map(0, semaphore_page::bytes) : os::shared_pages{};
+  segment.release();  // if adopt() throws, the caller still owns the descriptor
+  auto* const page = reinterpret_cast<semaphore_page*>(pages.get());
+  if (page != nullptr && page->magic == semaphore_page::magic_number &&
+      (page->kind == semaphore_page::timeline || page->kind == semaphore_page::binary)) {
+    pages.release();
+    return shared_semaphore{fd, page};
+  }
   detail::throw_error(errc::invalid_handle, "weir::shared_semaphore::adopt", subject_name,
                       "the file descriptor does not refer to a shared semaphore; pass one that a "
                       "shared_semaphore exported",
@@ -160,7 +132,7 @@ semaphore_kind shared_semaphore::kind(call_site at) const {
 }
 
 int shared_semaphore::duplicate_fd(call_site at) const {
-  static_cast<void>(open_page("weir::shared_semaphore::duplicate_fd", at));
+  static_cast<void>(open_page("weir::shared_semaphore::duplicate_fd", at));  // throws if closed
   const int descriptor = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
   if (descriptor < 0) throw_system_error("fcntl", at);
   return descriptor;

@@ -3,11 +3,13 @@
 #include <weir/sync/value_batch.hpp>
 
 #include "api/core/check.hpp"
+#include "api/memory/operand.hpp"
 #include "api/sync/value_failure.hpp"
-#include "api/sync/value_flags.hpp"
+#include "api/sync/value_step.hpp"
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -17,26 +19,7 @@ using step_params = abi::CUstreamBatchMemOpParams;
 
 namespace {
 
-// Returns the driver's description of a wait or write of a word. `operation` is the member of the
-// union step_params for operations of this type.
-template <class T>
-step_params word_step(step_params::wait_value step_params::*operation,
-                      abi::CUstreamBatchMemOpType type, wait_word_ref<T> word, T value,
-                      unsigned flags, call_site at) {
-  if (word.get() == detail::closed_handle<T>())
-    detail::throw_closed_wait_word("weir::value_batch", at);
-  step_params step{};
-  step_params::wait_value& params = step.*operation;
-  params.operation = type;
-  params.address = detail::device_address(word.get());
-  if constexpr (sizeof(T) == sizeof params.value64) {
-    params.value64 = value;
-  } else {
-    params.value = value;
-  }
-  params.flags = flags;
-  return step;
-}
+constexpr const char* value_batch_call = "weir::value_batch";
 
 step_params barrier_step(unsigned barrier_type) noexcept {
   step_params step{};
@@ -46,10 +29,8 @@ step_params barrier_step(unsigned barrier_type) noexcept {
 
 }  // namespace
 
-value_batch& value_batch::add(const void* operation, const detail::tracked_memory* owner) {
-  static_assert(sizeof(step) == sizeof(step_params) && alignof(step) == alignof(step_params));
-  step& added = steps_.emplace_back();
-  std::memcpy(added.bytes, operation, sizeof added.bytes);
+value_batch& value_batch::add(const step& operation, const detail::tracked_memory* owner) {
+  steps_.push_back(operation);
   try {
     owners_.push_back(owner);
   } catch (...) {
@@ -62,49 +43,47 @@ value_batch& value_batch::add(const void* operation, const detail::tracked_memor
 value_batch& value_batch::wait(wait_word_ref<std::uint32_t> word, until condition,
                                std::uint32_t value, value_wait_options options, call_site at) {
   const step_params operation =
-      word_step(&step_params::waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_32, word, value,
-                detail::wait_flags(condition, options), at);
-  return add(&operation, word.owner());
+      detail::word_step(abi::CU_STREAM_MEM_OP_WAIT_VALUE_32, word, value,
+                        detail::wait_flags(condition, options), value_batch_call, at);
+  return add(std::bit_cast<step>(operation), word.owner());
 }
 
 value_batch& value_batch::wait(wait_word_ref<std::uint64_t> word, until condition,
                                std::uint64_t value, value_wait_options options, call_site at) {
   const step_params operation =
-      word_step(&step_params::waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_64, word, value,
-                detail::wait_flags(condition, options), at);
-  return add(&operation, word.owner());
+      detail::word_step(abi::CU_STREAM_MEM_OP_WAIT_VALUE_64, word, value,
+                        detail::wait_flags(condition, options), value_batch_call, at);
+  return add(std::bit_cast<step>(operation), word.owner());
 }
 
 value_batch& value_batch::write(wait_word_ref<std::uint32_t> word, std::uint32_t value,
                                 call_site at) {
   const step_params operation =
-      word_step(&step_params::writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_32, word, value,
-                abi::CU_STREAM_WRITE_VALUE_DEFAULT, at);
-  return add(&operation, word.owner());
+      detail::word_step(abi::CU_STREAM_MEM_OP_WRITE_VALUE_32, word, value,
+                        abi::CU_STREAM_WRITE_VALUE_DEFAULT, value_batch_call, at);
+  return add(std::bit_cast<step>(operation), word.owner());
 }
 
 value_batch& value_batch::write(wait_word_ref<std::uint64_t> word, std::uint64_t value,
                                 call_site at) {
   const step_params operation =
-      word_step(&step_params::writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_64, word, value,
-                abi::CU_STREAM_WRITE_VALUE_DEFAULT, at);
-  return add(&operation, word.owner());
+      detail::word_step(abi::CU_STREAM_MEM_OP_WRITE_VALUE_64, word, value,
+                        abi::CU_STREAM_WRITE_VALUE_DEFAULT, value_batch_call, at);
+  return add(std::bit_cast<step>(operation), word.owner());
 }
 
 value_batch& value_batch::barrier() {
-  const step_params operation = barrier_step(abi::CU_STREAM_MEMORY_BARRIER_TYPE_SYS);
-  return add(&operation, nullptr);
+  return add(std::bit_cast<step>(barrier_step(abi::CU_STREAM_MEMORY_BARRIER_TYPE_SYS)), nullptr);
 }
 
 value_batch& value_batch::device_barrier() {
-  const step_params operation = barrier_step(abi::CU_STREAM_MEMORY_BARRIER_TYPE_GPU);
-  return add(&operation, nullptr);
+  return add(std::bit_cast<step>(barrier_step(abi::CU_STREAM_MEMORY_BARRIER_TYPE_GPU)), nullptr);
 }
 
 value_batch& value_batch::flush() {
   step_params operation{};
   operation.flushRemoteWrites = {abi::CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, 0};
-  return add(&operation, nullptr);
+  return add(std::bit_cast<step>(operation), nullptr);
 }
 
 void value_batch::clear() noexcept {
@@ -137,24 +116,19 @@ void value_batch::submit(stream_ref stream, call_site at) const {
             max_size),
         at);
   }
-  bool to_record = false;
-  for (const detail::tracked_memory* const owner : owners_) {
-    if (owner == nullptr || owner->is_untracked_on(stream)) continue;
-    to_record |= owner->register_use(stream, at);
-  }
-  // const_cast is safe, because the driver only reads the operations, although its parameter is not
+  detail::operand_list operands{stream};
+  for (const detail::tracked_memory* const owner : owners_)
+    operands.add({nullptr, sizeof(std::uint32_t), owner}, call,
+                 at);  // a size of 0 would not be a use
+  // const_cast is safe, because the driver only reads the steps, although its parameter is not
   // const.
-  auto* const operations =
-      const_cast<step_params*>(reinterpret_cast<const step_params*>(steps_.data()));
+  auto* const steps = const_cast<step_params*>(reinterpret_cast<const step_params*>(steps_.data()));
   const abi::CUresult answer =
-      detail::driver().cuStreamBatchMemOp_v2(handle, static_cast<unsigned>(size()), operations, 0);
+      detail::driver().cuStreamBatchMemOp_v2(handle, static_cast<unsigned>(size()), steps, 0);
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
-    detail::throw_value_batch_error(answer, call, stream, {operations, size()}, owners_, at);
+    detail::throw_value_batch_error(answer, call, stream, {steps, size()}, owners_, at);
   }
-  if (!to_record) return;
-  for (const detail::tracked_memory* const owner : owners_) {
-    if (owner != nullptr && !owner->is_untracked_on(stream)) owner->record_use(stream, at);
-  }
+  operands.record_uses(at);
 }
 
 }  // namespace weir

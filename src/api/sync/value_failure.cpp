@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 
 namespace weir::detail {
@@ -84,9 +85,11 @@ struct memory_properties {
   std::size_t bytes = 0;
 };
 
-// Returns the properties of the memory at an address; nullopt if the query fails. The query affects
-// no capture.
-std::optional<memory_properties> memory_at(CUdeviceptr address) noexcept {
+// Returns the properties of the memory at the word of a step; nullopt if the step accesses no word
+// or the query fails. The query affects no capture.
+std::optional<memory_properties> memory_of(const CUstreamBatchMemOpParams& step) noexcept {
+  const word_access use = access_of(step);
+  if (use.bytes == 0) return std::nullopt;
   memory_properties result;
   CUpointer_attribute attributes[] = {
       CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
@@ -94,24 +97,20 @@ std::optional<memory_properties> memory_at(CUdeviceptr address) noexcept {
       CU_POINTER_ATTRIBUTE_RANGE_SIZE};
   void* answers[] = {&result.type, &result.managed, static_cast<void*>(&result.pool), &result.start,
                      &result.bytes};
-  if (driver().cuPointerGetAttributes(5, attributes, answers, address) != CUDA_SUCCESS)
+  if (driver().cuPointerGetAttributes(5, attributes, answers, use.address) != CUDA_SUCCESS)
     return std::nullopt;
   return result;
 }
 
 const char* unknown_memory_reason(const CUstreamBatchMemOpParams& step) noexcept {
-  const word_access use = access_of(step);
-  const std::optional<memory_properties> memory =
-      use.bytes != 0 ? memory_at(use.address) : std::nullopt;
+  const std::optional<memory_properties> memory = memory_of(step);
   if (!memory || memory->type != 0) return nullptr;
   return "the driver knows no memory at this address; use a weir::wait_word, or an "
          "element of a pinned_buffer or ipc_buffer";
 }
 
 const char* unsuitable_memory_reason(const CUstreamBatchMemOpParams& step) noexcept {
-  const word_access use = access_of(step);
-  const std::optional<memory_properties> memory =
-      use.bytes != 0 ? memory_at(use.address) : std::nullopt;
+  const std::optional<memory_properties> memory = memory_of(step);
   if (memory && memory->managed != 0) {
     return "managed memory cannot hold words; use a weir::wait_word, or an element of a "
            "pinned_buffer or ipc_buffer";
@@ -125,8 +124,7 @@ const char* unsuitable_memory_reason(const CUstreamBatchMemOpParams& step) noexc
 
 const char* out_of_bounds_reason(const CUstreamBatchMemOpParams& step) noexcept {
   const word_access use = access_of(step);
-  const std::optional<memory_properties> memory =
-      use.bytes != 0 ? memory_at(use.address) : std::nullopt;
+  const std::optional<memory_properties> memory = memory_of(step);
   if (!memory || memory->type == 0) return nullptr;
   return use.address - memory->start + use.bytes > memory->bytes
              ? "the word extends beyond the end of its memory; use an address inside the memory"
@@ -138,55 +136,47 @@ struct fault {
   const char* reason;
 };
 
-// Searches the steps of a refused batch for the step at fault, because the driver does not report
-// it. Callers call check_each() first for faults that are certain; the first fault that is found is
-// kept.
-class fault_search {
- public:
-  explicit fault_search(value_steps steps) noexcept : steps_{steps} {}
-
-  template <class Check>
-  fault_search& check_each(const Check& at_step) {
-    for (std::size_t i = 0; i < steps_.size() && !found_; ++i) {
-      if (const char* const reason = at_step(steps_[i])) found_ = fault{i, reason};
-    }
-    return *this;
+// Returns the first step for which `reason_of(step)` is not null. Searches the steps of a refused
+// batch, because the driver does not report which of them is at fault.
+template <class Reason>
+std::optional<fault> find_step(value_steps steps, const Reason& reason_of) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (const char* const reason = reason_of(steps[i])) return fault{i, reason};
   }
-  [[nodiscard]] std::optional<fault> found() const noexcept { return found_; }
+  return std::nullopt;
+}
 
- private:
-  value_steps steps_;
-  std::optional<fault> found_;
-};
+using reason_function = const char* (*)(const CUstreamBatchMemOpParams& step) noexcept;
 
-// Returns the operations on words that the device supports. If the device cannot be queried,
-// returns that it supports all, so that no step is reported as the fault.
+// Like find_step(), for several kinds of faults. The kinds that are certain come first, because the
+// first fault that is found is returned.
+std::optional<fault> find_step(value_steps steps, std::initializer_list<reason_function> kinds) {
+  for (const reason_function reason_of : kinds) {
+    if (const std::optional<fault> found = find_step(steps, reason_of)) return found;
+  }
+  return std::nullopt;
+}
+
+// Returns the first step that the device of `owner`, a stream or a context, does not support.
+// Returns nullopt if the device cannot be queried.
 template <class Owner>
-wait_word_features support_of(Owner owner, call_site at) noexcept {
+std::optional<fault> find_unsupported_step(value_steps steps, Owner owner, call_site at) noexcept {
   try {
-    return wait_word_support(owner.device(at), at);
+    const wait_word_features features = wait_word_support(owner.device(at), at);
+    return find_step(steps, [&](const auto& step) { return unsupported_reason(step, features); });
   } catch (...) {
-    return {.bits_64 = true, .nor = true, .flush = true};
+    return std::nullopt;
   }
 }
 
 std::optional<fault> find_fault(CUresult answer, value_steps steps, stream_ref stream,
                                 call_site at) {
-  if (answer == CUDA_ERROR_NOT_SUPPORTED) {
-    const wait_word_features features = support_of(stream, at);
-    return fault_search{steps}
-        .check_each([features](const auto& step) { return unsupported_reason(step, features); })
-        .found();
-  }
+  if (answer == CUDA_ERROR_NOT_SUPPORTED) return find_unsupported_step(steps, stream, at);
   if (answer != CUDA_ERROR_INVALID_VALUE) return std::nullopt;
-  fault_search all{steps};
-  all.check_each(malformed_reason);
   // In a capture the driver does not check the memory of the words.
-  if (!is_captured(stream.get()))
-    all.check_each(unknown_memory_reason)
-        .check_each(unsuitable_memory_reason)
-        .check_each(out_of_bounds_reason);
-  return all.found();
+  if (is_captured(stream.get())) return find_step(steps, malformed_reason);
+  return find_step(steps, {malformed_reason, unknown_memory_reason, unsuitable_memory_reason,
+                           out_of_bounds_reason});
 }
 
 // Returns "word at 0x7f10 (byte 16 of the memory at 0x7f00)".
@@ -234,15 +224,11 @@ void throw_value_batch_error(CUresult answer, const char* call, stream_ref strea
 
 std::string invalid_step_reason(CUresult answer, value_steps steps, CUcontext context,
                                 call_site at) {
-  fault_search all{steps};
+  std::optional<fault> found;
   if (answer == CUDA_ERROR_INVALID_VALUE)
-    all.check_each(malformed_reason).check_each(unknown_memory_reason);
-  if (answer == CUDA_ERROR_NOT_SUPPORTED) {
-    all.check_each([features = support_of(context_ref{context}, at)](const auto& step) {
-      return unsupported_reason(step, features);
-    });
-  }
-  const std::optional<fault> found = all.found();
+    found = find_step(steps, {malformed_reason, unknown_memory_reason});
+  if (answer == CUDA_ERROR_NOT_SUPPORTED)
+    found = find_unsupported_step(steps, context_ref{context}, at);
   if (!found) return {};
   return fmt::format("{}: {}", name_of_step(steps, found->step, nullptr), found->reason);
 }

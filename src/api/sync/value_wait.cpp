@@ -5,7 +5,7 @@
 #include "api/core/check.hpp"
 #include "api/memory/operand.hpp"
 #include "api/sync/value_failure.hpp"
-#include "api/sync/value_flags.hpp"
+#include "api/sync/value_step.hpp"
 
 namespace weir {
 namespace {
@@ -42,15 +42,13 @@ void enqueue_operation(const word_operation<Value>& operation, stream_ref stream
   }
   const detail::operand memory{detail::region{word.get(), sizeof(T), word.owner()}, stream,
                                operation.call, at};
-  const abi::CUdeviceptr address = detail::device_address(word.get());
-  const abi::CUresult answer =
-      (detail::driver().*operation.function)(handle, address, value, flags);
+  const abi::CUresult answer = (detail::driver().*operation.function)(
+      handle, detail::device_address(word.get()), value, flags);
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
-    abi::CUstreamBatchMemOpParams step{};
-    step.waitValue.operation = operation.batch_type;
-    step.waitValue.address = address;
-    step.waitValue.flags = flags;
-    detail::throw_value_error(answer, operation.call, stream, step, word.owner(), at);
+    detail::throw_value_error(
+        answer, operation.call, stream,
+        detail::word_step(operation.batch_type, word, value, flags, operation.call, at),
+        word.owner(), at);
   }
   memory.record_uses(at);
 }

@@ -29,9 +29,13 @@ class wait_word_slot final : public tracked_memory {
  public:
   static constexpr std::size_t bytes = 64;
 
-  void set_address(void* address) noexcept {
+  // Sets the memory of the slot, and the device whose primary context owns its page. A reset of
+  // that context destroys the page.
+  void initialize(void* address, device_record& device) noexcept {
     address_ = address;
     bytes_ = bytes;
+    device_ = &device;
+    resets_ = device.resets.load(std::memory_order_acquire);
   }
   // Returns the list of uses, which the slot then no longer has. Null if there is none.
   [[nodiscard]] std::unique_ptr<pending_uses> take_uses() noexcept {
@@ -39,12 +43,6 @@ class wait_word_slot final : public tracked_memory {
     return std::unique_ptr<pending_uses>{std::exchange(uses_, nullptr)};
   }
 
-  // Stores the device whose primary context owns the page of this slot. A reset of that context
-  // destroys the page.
-  void set_device(device_record& device) noexcept {
-    device_ = &device;
-    resets_ = device.resets.load(std::memory_order_acquire);
-  }
   // Returns true if a reset of the context has destroyed the page. Asks the driver whether the
   // context was reset, because the allocation of a word makes no other driver call that would
   // report a reset.
@@ -66,8 +64,8 @@ class wait_word_slot final : public tracked_memory {
 
 constexpr std::size_t slots_per_page = 256;
 
-// The pages of wait words, and the list of free slots. Never destroyed, because words may be
-// destroyed while statics are destroyed.
+// The pages of wait words, and the list of free slots, which serve any device. Never destroyed,
+// because words may be destroyed while statics are destroyed.
 class wait_word_pages {
  public:
   static wait_word_pages& instance() noexcept {
@@ -102,11 +100,10 @@ class wait_word_pages {
                                   CU_MEMHOSTALLOC_PORTABLE),
           "cuMemHostAlloc", gpu, at);
     for (std::size_t i = slots_per_page; i-- > 0;) {
-      slots[i].set_address(static_cast<std::byte*>(page) + i * wait_word_slot::bytes);
-      slots[i].set_device(record);
+      slots[i].initialize(static_cast<std::byte*>(page) + i * wait_word_slot::bytes, record);
       slots[i].next = std::exchange(free_, &slots[i]);
     }
-    static_cast<void>(slots.release());
+    static_cast<void>(slots.release());  // slots are never freed
   }
 
   std::mutex lock_;

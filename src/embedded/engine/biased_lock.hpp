@@ -13,11 +13,15 @@ namespace weir::embedded::engine {
 // Guards sections of a few nanoseconds that one thread enters nearly always. The first thread that
 // enters gets the bias: from then on it enters with two plain stores, without an atomic exchange or
 // a fence. Another thread first revokes the bias, with a barrier in all threads of the process
-// (membarrier, a system call). From then on the lock is a spin lock.
+// (membarrier, a system call). The next thread that enters gets the bias.
 //
 // The bias can be given three times after each reset_bias(). So if a stream is handed to another
-// thread, its lock becomes biased to that thread. On a system without membarrier the lock is always
-// a spin lock.
+// thread, its lock becomes biased to that thread. After that, and on a system without membarrier,
+// the lock is a spin lock.
+//
+// A spin lock alone would be simpler but slower. On 2 cores, a record and a wait cost 43 to 69 ns
+// with this lock, and 68 to 92 ns with a spin lock. On 16 cores, they cost 55 to 69 ns and 81 to
+// 124 ns.
 //
 // Thread safety: all members may be called from any thread.
 class biased_lock {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "embedded/engine/driver_thread.hpp"
-#include "embedded/engine/notify_written.hpp"
 #include "embedded/engine/thread_stopwatch.hpp"
 #include "embedded/engine/timeline.hpp"
+#include "embedded/engine/value_waiters.hpp"
 #include "embedded/engine/waiting.hpp"
 
 namespace weir::embedded::engine {
@@ -25,10 +25,10 @@ constexpr std::chrono::milliseconds host_function_timeout = 20ms;
 constexpr std::chrono::milliseconds long_work_timeout = 50ms;
 // The interval in which the background thread checks whether the program is active.
 constexpr auto idle_time_before_steps = 4ms;
-// The only program thread counts as inactive once it has used this much processor time without a
-// call, or was scheduled this often (if it yields while it polls memory). A thread that was not
-// scheduled cannot have made a call.
-constexpr auto cpu_time_before_steps = 2ms;
+// The only program thread counts as inactive once it has run or slept for this long without a call.
+// Time in which it waited for a processor does not count: it cannot have made a call. A thread that
+// yields while it polls memory counts as inactive once it was scheduled this often.
+constexpr auto thread_time_before_steps = 2ms;
 constexpr long timeslices_before_steps = 3;
 // After max_busy_intervals intervals in a row with activity, the background thread makes steps for
 // busy_step_time anyway.
@@ -128,7 +128,7 @@ timeline* deterministic_scheduler::next_to_run(scan_state& scan) noexcept {
 // Runs one operation that the point needs. Follows each blocked timeline to the timeline that it
 // waits for.
 step_result deterministic_scheduler::step_towards(point target) noexcept {
-  constexpr int max_chain = 256;
+  constexpr int max_chain = 256;  // waits for values can form a cycle
   notify_any_memory_written();
   for (int links = 0; links < max_chain; ++links) {
     if (const step_result result = run_one(*target.line); result != step_result::nothing)
@@ -185,11 +185,13 @@ class deterministic_scheduler::activity_monitor {
         waits != std::exchange(seen_waits_, waits) || monitored_.waits_in_progress_ != 0;
     is_idle_ = submissions == std::exchange(seen_submissions_, submissions) && !has_waited;
     const bool multiple_threads = monitored_.multiple_threads_;
+    // Without active timelines a step does nothing, so /proc need not be read.
     if (is_idle_) return multiple_threads || !monitored_.has_active() || has_run_since_activity();
     const pid_t thread = monitored_.first_thread_;
     program_thread_ = {thread, thread_cpu_time(thread)};
     timeslices_before_ = timeslices_run(thread);
     last_activity_ = clock::now();
+    // A single thread that waits makes the steps itself.
     busy_intervals_ = has_waited && !multiple_threads ? 0 : busy_intervals_ + 1;
     return busy_intervals_ >= max_busy_intervals && (multiple_threads || timeline::has_callbacks());
   }
@@ -209,12 +211,14 @@ class deterministic_scheduler::activity_monitor {
  private:
   using clock = std::chrono::steady_clock;
 
-  // Returns true if the program's only thread has run for long enough to make a call.
+  // Returns true if the program's only thread has run or slept for so long that it does not seem to
+  // make a call.
   [[nodiscard]] bool has_run_since_activity() const noexcept {
     const long timeslices = timeslices_run(monitored_.first_thread_);
     return timeslices == 0 ||  // the kernel does not report it
            timeslices - timeslices_before_ >= timeslices_before_steps ||
-           program_thread_.unpreempted_time(clock::now() - last_activity_) >= cpu_time_before_steps;
+           program_thread_.unpreempted_time(clock::now() - last_activity_) >=
+               thread_time_before_steps;
   }
 
   deterministic_scheduler& monitored_;
@@ -227,8 +231,8 @@ class deterministic_scheduler::activity_monitor {
   int busy_intervals_ = 0;
 };
 
-// Makes steps while the program is inactive. A run of a single-threaded program is repeatable
-// exactly if the program waits only by driver calls.
+// Makes steps while the program is inactive, and some steps after max_busy_intervals. A run of a
+// single-threaded program is repeatable exactly if the program waits only by driver calls.
 void deterministic_scheduler::make_background_steps() noexcept {
   using clock = std::chrono::steady_clock;
   is_background_thread = true;

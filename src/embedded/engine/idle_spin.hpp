@@ -14,13 +14,14 @@ namespace weir::embedded::engine {
 // about 50 us. An idle process still uses no processor.
 class idle_spin {
  public:
-  // Call this when the thread has found work.
+  // Call this when the thread has found work or was woken.
   void reset() noexcept { rounds_ = 0; }
 
   // Spins for about a microsecond. Returns false after 50 calls since reset(): the thread should
   // sleep.
   [[nodiscard]] bool spin_once() noexcept {
-    if (++rounds_ > max_rounds) return false;
+    if (rounds_ == max_rounds) return false;
+    ++rounds_;
     if (rounds_ % rounds_between_yields == 0) {
       sched_yield();
     } else {

@@ -26,8 +26,9 @@ void offloaded_operation::wait_until_finished(offload_target target,
   for (std::chrono::nanoseconds unpreempted{}, elapsed{};
        unpreempted < timeout && elapsed < max_elapsed;) {
     if (wait_finished_for(timeout / 4)) return;
-    // True if no other operation runs on these threads, so that this one is next. Must be read
-    // before `stage_`: a thread counts as running before it sets `started`.
+    // True if no other operation runs on these threads, so that this one starts as soon as its
+    // thread gets a processor. Must be read before `stage_`: a thread counts as running before it
+    // sets `started`.
     const bool is_next = running(target) == 0;
     elapsed = std::chrono::steady_clock::now() - start;
     if (stage_ == not_started) {

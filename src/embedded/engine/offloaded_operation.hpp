@@ -27,7 +27,8 @@ class offloaded_operation {
   // Called by the step before it runs this timeline, whose next operation it may pass on.
   void expect_offload(const timeline& line) noexcept;
   // Returns when the operation has run and its thread has released the timeline, or when the
-  // operation has had `timeout` of processor time. Time in which it was preempted does not count.
+  // operation has run or slept for `timeout`. Time in which its thread waits for a processor does
+  // not count. The wait never takes longer than 10 times `timeout`.
   void wait_until_finished(offload_target target, std::chrono::nanoseconds timeout) noexcept;
 
   // Called by the thread that runs an operation of the timeline, before it runs it.

@@ -13,10 +13,11 @@ namespace weir::embedded::engine {
 class timeline;
 
 // A position in a timeline, the sequence of operations of a stream. The point is reached when
-// `count` operations of the timeline have completed. Timelines are never destroyed and their counts
-// never decrease, so a point can be copied freely and never dangles.
+// `count` operations of the timeline have completed. A point without a timeline stands for "no
+// point" and counts as reached. Timelines are never destroyed and their counts never decrease, so a
+// point can be copied freely and never dangles.
 struct point {
-  timeline* line = nullptr;  // null: nothing to wait for
+  timeline* line = nullptr;  // null: no point
   std::uint64_t count = 0;
 
   [[nodiscard]] bool reached() const noexcept;
@@ -29,8 +30,8 @@ enum class operation_kind : std::uint8_t {
   long_work,
   host,        // runs only on the host thread, which runs the host functions of all streams
   wait_point,  // blocks the timeline until a point is reached
-  // Blocks the timeline until the operation's body returns true. The operation's payload begins
-  // with the address of the awaited word: aligned, of 4 or 8 bytes.
+  // Blocks the timeline until the operation's body returns true or the device fails. The
+  // operation's payload begins with the address of the awaited word: aligned, of 4 or 8 bytes.
   wait_value,
 };
 
@@ -49,7 +50,7 @@ struct alignas(64) operation {
 
   static constexpr std::size_t payload_size = 48;
 
-  body_fn body = nullptr;
+  body_fn body = nullptr;  // null: for wait_point, and for a wait that has ended
   operation_kind kind = operation_kind::work;
   bool runs_after_failure = false;  // runs even after the device has failed: callbacks, releases
   alignas(8) std::byte payload[payload_size];

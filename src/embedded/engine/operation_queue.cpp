@@ -49,30 +49,28 @@ operation_queue::chunk_pool& operation_queue::pool() noexcept {
   return instance;
 }
 
-// Called when the current chunk is full. Continues with the spare chunk, or with a chunk of the
-// pool if there is no spare.
-void operation_queue::next_write_chunk() {
+// Returns the chunk after `last`; the first chunk of the queue if `last` is null. If there is none
+// yet, links the spare chunk there, or a chunk of the pool.
+operation_queue::chunk& operation_queue::chunk_after(chunk* last) {
+  std::atomic<chunk*>& link = last == nullptr ? first_ : last->next;
+  if (chunk* const linked = link.load(std::memory_order_relaxed)) return *linked;
   chunk* next = spare_.exchange(nullptr, std::memory_order_acquire);
   if (next == nullptr) next = pool().acquire_chunk();
-  if (write_chunk_ == nullptr) {
-    first_.store(next, std::memory_order_release);
-  } else {
-    write_chunk_->next.store(next, std::memory_order_release);
-  }
-  write_chunk_ = next;
-  write_ = next->operations;
-  write_end_ = next->operations + chunk::capacity;
+  link.store(next, std::memory_order_release);
+  return *next;
 }
 
-// Keeps a spare chunk for the writer. When the reader drains another chunk, it puts that one in the
-// spare's place and returns the old spare to the pool.
-void operation_queue::make_more_room() {
-  if (write_ == write_end_) {
-    next_write_chunk();
-  } else if (spare_.load(std::memory_order_relaxed) == nullptr) {
-    if (chunk* surplus = spare_.exchange(pool().acquire_chunk(), std::memory_order_acq_rel))
-      pool().release(surplus);
-  }
+// Called when the current chunk is full.
+void operation_queue::next_write_chunk() {
+  write_chunk_ = &chunk_after(write_chunk_);
+  write_ = write_chunk_->operations;
+  write_end_ = write_chunk_->operations + chunk::capacity;
+}
+
+// Links chunks for operations that do not fit into the current one.
+void operation_queue::link_chunks(std::size_t count) {
+  auto room = static_cast<std::size_t>(write_end_ - write_);
+  for (chunk* last = write_chunk_; room < count; room += chunk::capacity) last = &chunk_after(last);
 }
 
 // Continues with the chunk after the drained one, which becomes the spare.

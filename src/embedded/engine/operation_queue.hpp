@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "embedded/engine/operation.hpp"
@@ -30,9 +31,10 @@ class operation_queue {
   // Returns the number of operations pushed so far, including those that were popped.
   [[nodiscard]] std::uint64_t pushed() const noexcept { return pushed_; }
 
-  // Reserves room for two operations. May throw std::bad_alloc; the next two push() then do not.
-  void make_room() {
-    if (write_end_ - write_ < 2) make_more_room();
+  // Reserves room for `count` operations. May throw std::bad_alloc; the next `count` push() then do
+  // not.
+  void make_room(std::size_t count) {
+    if (static_cast<std::size_t>(write_end_ - write_) < count) link_chunks(count);
   }
 
   // Returns the oldest operation. The queue must contain one that timeline::submitted() counts.
@@ -48,8 +50,9 @@ class operation_queue {
   class chunk_pool;
   static chunk_pool& pool() noexcept;
 
+  chunk& chunk_after(chunk* last);
   void next_write_chunk();
-  void make_more_room();
+  void link_chunks(std::size_t count);
   void next_read_chunk() noexcept;
 
   // Used by the writer.

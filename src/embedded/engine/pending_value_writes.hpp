@@ -43,7 +43,7 @@ inline void record(const void* word, point target) noexcept {
   word_entry.word.store(word, std::memory_order_release);
 }
 
-// Returns the point at which the last known write is complete; a null line if no write is known.
+// Returns the point at which the last known write is complete; no point if no write is known.
 [[nodiscard]] inline point last_write(const void* word) noexcept {
   const entry& word_entry = entry_of(word);
   if (word_entry.word.load(std::memory_order_acquire) != word) return {};

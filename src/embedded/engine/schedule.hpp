@@ -13,10 +13,11 @@ enum class schedule_kind : std::uint8_t {
   parallel,  // as soon as possible, on one thread for each processor, up to 16
   serial,    // one operation at a time, streams in turn; waiting threads do not run operations
   // One operation at a time, of a stream that the seed chooses. Up to two operations run at each
-  // submission, the others while a thread waits.
+  // submission, the others while a thread waits or the program is inactive.
   random,
-  // One operation at a time, and none before a thread waits. The waiting thread then runs the
-  // operations that it needs. About one in eight operations is of a stream that the seed chooses.
+  // One operation at a time, and none before a thread waits or the program is inactive. The waiting
+  // thread then runs the operations that it needs. About one in eight operations is of a stream
+  // that the seed chooses.
   late,
 };
 

@@ -29,8 +29,8 @@ class thread_stopwatch {
 
   // Returns the part of `elapsed`, the time since the start, for which the thread was not
   // preempted. If the thread is runnable now, this is the CPU time that it has used since the
-  // start. If it sleeps, or if /proc is not available, this is all of `elapsed`. Opens a file
-  // descriptor temporarily.
+  // start. If it sleeps or has exited, or if /proc is not available, this is all of `elapsed`.
+  // Opens a file descriptor temporarily.
   [[nodiscard]] std::chrono::nanoseconds unpreempted_time(
       std::chrono::nanoseconds elapsed) const noexcept;
 

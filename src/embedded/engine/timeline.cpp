@@ -17,7 +17,6 @@
 #include "embedded/engine/scheduler.hpp"
 #include "embedded/engine/value_waiters.hpp"
 #include "embedded/engine/waiting.hpp"
-#include "os/futex.hpp"
 #include "os/spin_lock.hpp"
 
 namespace weir::embedded::engine {
@@ -45,7 +44,7 @@ timeline& timeline::acquire() {
     if (!free.empty()) {
       timeline* line = free.back();
       free.pop_back();
-      line->submitting_.reset_bias();
+      line->submission_lock_.reset_bias();
       return *line;
     }
     free.reserve(++unused_timelines().created_count);  // so that returning one cannot fail
@@ -169,6 +168,14 @@ void timeline::unpark() noexcept {
   if (!run_next_slot::of_this_thread().try_store(*this)) make_ready();
 }
 
+void timeline::unpark_all(timeline* first) noexcept {
+  while (first != nullptr) {
+    timeline& line = *first;
+    first = line.next_parked;  // before another thread can park the timeline again
+    line.unpark();
+  }
+}
+
 // Called before anything that takes long: passes the timeline in this thread's run_next_slot to the
 // workers.
 void timeline::enqueue_run_next() noexcept {
@@ -207,7 +214,7 @@ timeline::park_result timeline::park_on(point target) noexcept {
 bool timeline::park_on_value(operation& op) noexcept {
   watched_word_.store(op.as<const void*>(), std::memory_order_relaxed);
   park();
-  if (value_waiters::instance().add(*this)) return true;
+  if (add_value_waiter(*this)) return true;
   watched_word_.store(nullptr, std::memory_order_relaxed);
   own_parked();
   return false;
@@ -256,7 +263,7 @@ std::optional<stop_reason> timeline::hand_over(const operation& op, runner_kind 
     scheduler::instance().offload(*this, offload_target::long_work_threads);
     return stop_reason::offloaded;
   }
-  disown();
+  disown();  // makes the timeline ready for the workers
   return stop_reason::host;
 }
 
@@ -317,32 +324,17 @@ bool timeline::add_waiter(const waiter& added) {
   const std::uint64_t lowest_before = lowest_waited_count_.load(std::memory_order_relaxed);
   // Sequentially consistent with the load that follows: pairs with publish_completed_seq_cst().
   lowest_waited_count_.store(std::min(lowest_before, added.count));
-  if (completed_.load() < added.count) return true;
+  if (completed_.load() < added.count) {
+    if (added.callback != nullptr) callback_count_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
   waiters_.pop_back();
   lowest_waited_count_.store(lowest_before);
   return false;
 }
 
-bool timeline::add_sleeper(sleeper& thread, std::uint64_t count) {
-  return add_waiter({count, nullptr, &thread});
-}
-
-void timeline::remove_sleeper(sleeper& thread) noexcept {
-  const std::lock_guard lock{waiters_lock_};
-  std::erase_if(waiters_, [&](const waiter& w) { return w.thread == &thread; });
-}
-
 bool timeline::add_callback(detail::engine_callback& callback, std::uint64_t count) {
-  callback_count_.fetch_add(1, std::memory_order_relaxed);
-  bool is_added = false;
-  try {
-    is_added = add_waiter({count, nullptr, nullptr, &callback});
-  } catch (...) {
-    callback_count_.fetch_sub(1, std::memory_order_relaxed);
-    throw;
-  }
-  if (!is_added) callback_count_.fetch_sub(1, std::memory_order_relaxed);
-  return is_added;
+  return add_waiter({count, nullptr, &callback});
 }
 
 bool timeline::remove_callback(detail::engine_callback& callback) noexcept {
@@ -353,47 +345,41 @@ bool timeline::remove_callback(detail::engine_callback& callback) noexcept {
   return true;
 }
 
-// Wakes all waiters whose count is reached, in batches. Unparks timelines and calls callbacks
-// without the lock, because that may start workers.
+// Wakes all waiters whose count is reached. Calls callbacks and unparks timelines without the lock,
+// because either may start workers. Calls all callbacks first, because program threads wait for
+// them.
 void timeline::wake_waiters() noexcept {
-  constexpr std::size_t batch = 16;
-  std::array<timeline*, batch> lines;
-  std::array<detail::engine_callback*, batch> callbacks;
-  for (bool has_more = true; has_more;) {
-    std::size_t line_count = 0;
-    std::size_t callback_count = 0;
-    has_more = false;
+  std::array<detail::engine_callback*, 16> batch;
+  std::size_t count = batch.size();
+  timeline* first_ready = nullptr;
+  timeline** link = &first_ready;
+  while (count == batch.size()) {
+    count = 0;
     {
       const std::lock_guard lock{waiters_lock_};
       const std::uint64_t reached = completed_.load(std::memory_order_relaxed);
       std::uint64_t next = never;
-      std::size_t remaining = 0;
-      for (const waiter& w : waiters_) {
-        const bool fits = (w.line == nullptr || line_count < batch) &&
-                          (w.callback == nullptr || callback_count < batch);
-        if (w.count > reached || !fits) {
-          has_more = has_more || w.count <= reached;
+      std::erase_if(waiters_, [&](const waiter& w) {
+        const bool is_due = w.count <= reached && (w.line != nullptr || count < batch.size());
+        if (!is_due) {
           next = std::min(next, w.count);
-          waiters_[remaining++] = w;
         } else if (w.line != nullptr) {
-          lines[line_count++] = w.line;
-        } else if (w.callback != nullptr) {
-          callbacks[callback_count++] = w.callback;
-          callback_count_.fetch_sub(1, std::memory_order_relaxed);
+          *link = w.line;
+          link = &w.line->next_parked;
         } else {
-          // With the lock held: a sleeping thread locks it before it returns, so its word still
-          // exists during the wake-up.
-          w.thread->woken.store(1, std::memory_order_release);
-          os::futex_wake(w.thread->woken, 1);
+          batch[count++] = w.callback;
         }
-      }
-      waiters_.resize(remaining);
+        return is_due;
+      });
       lowest_waited_count_.store(next);
     }
-    for (detail::engine_callback* due : std::span{callbacks}.first(callback_count))
+    for (detail::engine_callback* const due : std::span{batch}.first(count)) {
+      callback_count_.fetch_sub(1, std::memory_order_relaxed);
       due->reached(*due);
-    for (timeline* ready : std::span{lines}.first(line_count)) ready->unpark();
+    }
   }
+  *link = nullptr;
+  unpark_all(first_ready);
 }
 
 }  // namespace weir::embedded::engine

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -17,8 +18,6 @@
 #include "os/spin_lock.hpp"
 
 namespace weir::embedded::engine {
-
-struct sleeper;
 
 // Why a thread stopped running a timeline.
 enum class stop_reason : std::uint8_t {
@@ -58,7 +57,9 @@ class alignas(64) timeline {
   // can add operations.
   class [[nodiscard]] submission {
    public:
-    explicit submission(timeline& line) noexcept : line_{line} { lock_.emplace(line.submitting_); }
+    explicit submission(timeline& line) noexcept : line_{line} {
+      lock_.emplace(line.submission_lock_);
+    }
     submission(const submission&) = delete;
     submission& operator=(const submission&) = delete;
     ~submission();
@@ -66,12 +67,13 @@ class alignas(64) timeline {
     // Throws std::bad_alloc without adding anything.
     void add(const operation& op) { line_.queue_.push(op); }
 
-    // Reserves room for two operations: adding them afterwards cannot fail. May throw
+    // Reserves room for `count` operations: adding them afterwards cannot fail. May throw
     // std::bad_alloc.
-    void make_room() { line_.queue_.make_room(); }
+    void make_room(std::size_t count) { line_.queue_.make_room(count); }
 
-    // Adds a wait for a point of another timeline, unless the point is reached. Does nothing for a
-    // point of this timeline. Throws std::bad_alloc without adding anything.
+    // Adds a wait for a point of another timeline, unless the point is reached. Logs it in either
+    // case (wait_log.hpp). Does nothing for a point of this timeline. Throws std::bad_alloc without
+    // adding anything.
     void add_wait(point target);
 
     // Returns true if an event was recorded after the last operation, that is, if no operation was
@@ -126,7 +128,7 @@ class alignas(64) timeline {
   // The caller must be the owner; ownership ends with the call.
   stop_reason run(runner_kind role, std::uint64_t limit, std::uint32_t max_extra = 0) noexcept;
 
-  // Returns the point on which the timeline is parked; a null line if it is not parked. If it is
+  // Returns the point on which the timeline is parked; no point if it is not parked. If it is
   // parked on a value, returns the point of the last known submitted write to the word
   // (pending_value_writes.hpp). The result may be outdated: the caller must check again whether the
   // timeline is parked.
@@ -138,11 +140,9 @@ class alignas(64) timeline {
   // Lets a parked timeline continue after its wait has ended: the calling thread keeps it in its
   // run_next_slot, or passes it to the scheduler.
   void unpark() noexcept;
+  // Unparks a list of timelines, linked by next_parked.
+  static void unpark_all(timeline* first) noexcept;
 
-  // Registers a thread that is woken when `count` is reached. Returns false, without registering
-  // it, if the count is already reached. Throws std::bad_alloc.
-  bool add_sleeper(sleeper& thread, std::uint64_t count);
-  void remove_sleeper(sleeper& thread) noexcept;
   // Registers a callback that is called when `count` is reached. Returns false, without registering
   // it, if the count is already reached. Throws std::bad_alloc.
   bool add_callback(detail::engine_callback& callback, std::uint64_t count);
@@ -154,13 +154,15 @@ class alignas(64) timeline {
   }
 
   // Returns true if the word has the value on which the timeline is parked, or if the device has
-  // failed. For value_waiters only.
+  // failed. For value_waiters.cpp only.
   [[nodiscard]] bool value_reached() noexcept;
   // Returns the address of the word on whose value the timeline is parked, else null.
   [[nodiscard]] const void* watched_word() const noexcept {
     return watched_word_.load(std::memory_order_relaxed);
   }
-  timeline* next_value_waiter = nullptr;  // guarded by the lock of value_waiters
+  // Link of two lists: the timelines that wait for a value, guarded by a lock of value_waiters.cpp,
+  // and the timelines that a thread is about to unpark.
+  timeline* next_parked = nullptr;
 
   // State bits, and the scheduler's lists.
   static constexpr std::uint32_t queued = 1;
@@ -186,9 +188,8 @@ class alignas(64) timeline {
  private:
   struct waiter {
     std::uint64_t count;
-    timeline* line;  // exactly one of `line`, `thread` and `callback` is not null
-    sleeper* thread;
-    detail::engine_callback* callback = nullptr;
+    timeline* line;  // parked on the count; either `line` or `callback` is null
+    detail::engine_callback* callback;
   };
   static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
@@ -208,7 +209,7 @@ class alignas(64) timeline {
   void recycle_if_drained() noexcept;
 
   // Written by submitting threads.
-  biased_lock submitting_;
+  biased_lock submission_lock_;  // held during a submission
   operation_queue queue_;
   wait_log waits_;
   std::uint64_t recorded_ = 0;  // queue_.pushed() at the last mark_recorded()

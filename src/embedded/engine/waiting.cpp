@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/engine/waiting.cpp - program threads that wait for
-// work, and run operations while they wait.
+// embedded/engine/waiting.cpp - program threads that wait for work, and run operations while they
+// wait.
 #include "embedded/engine/waiting.hpp"
 
 #include <sched.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <new>
+#include <thread>
 
 #include "embedded/engine/deterministic_scheduler.hpp"
 #include "embedded/engine/run_next_slot.hpp"
@@ -26,8 +29,8 @@ std::array<std::atomic<void (*)() noexcept>, 4> failure_hooks{};
 // therefore also runs up to this many short ones that follow.
 constexpr std::uint32_t max_extra_operations = 64;
 
-// Returns the point on which a parked timeline waits; a point that counts as reached if it is not
-// parked.
+// Returns the point on which a parked timeline waits; no point if it is not parked, or if the point
+// is not known.
 point find_blocker(const timeline& line) noexcept {
   const point blocker = line.blocked_on();
   return (line.state() & timeline::parked) != 0 ? blocker : point{};
@@ -76,26 +79,41 @@ bool run_needed_operations(point target) noexcept {
   return ran_any;
 }
 
-void sleep_until(point target) noexcept {
-  constexpr std::chrono::microseconds retry_delay{100};
-  sleeper self;
-  while (!target.reached()) {
-    try {
-      if (!target.line->add_sleeper(self, target.count)) return;
-    } catch (const std::bad_alloc&) {
-      // The thread could not be registered for a wake-up, so it polls.
-      os::futex_wait_for(self.woken, 0, retry_delay);
-      continue;
-    }
-    while (self.woken.load(std::memory_order_acquire) == 0) os::futex_wait(self.woken, 0);
-    target.line->remove_sleeper(self);
-    self.woken.store(0, std::memory_order_relaxed);
-  }
+struct sleeper : detail::engine_callback {
+  std::atomic<std::uint32_t> woken{0};  // the futex word
+};
+
+// The sleeper may be destroyed as soon as its word is set. futex_wake() then uses only the address
+// of the word.
+void wake_sleeper(detail::engine_callback& self) noexcept {
+  std::atomic<std::uint32_t>& woken = static_cast<sleeper&>(self).woken;
+  woken.store(1, std::memory_order_release);
+  os::futex_wake(woken, 1);
 }
 
-// Runs the operations that the point needs. Spins for about 10 us when none can run. Returns true
-// once the point is reached, and false after the spinning. Under a deterministic schedule, returns
-// false only by `policy`, if the device has failed.
+// Registers a sleeper that is woken when the point is reached. Returns false if it is reached
+// already. Tries again while there is no memory for the registration.
+bool add_sleeper(sleeper& added, point target) noexcept {
+  constexpr std::chrono::microseconds retry_delay{100};
+  while (!target.reached()) {
+    try {
+      return target.line->add_callback(added, target.count);
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(retry_delay);
+    }
+  }
+  return false;
+}
+
+void sleep_until(point target) noexcept {
+  sleeper self{{wake_sleeper}};
+  if (!add_sleeper(self, target)) return;
+  while (self.woken.load(std::memory_order_acquire) == 0) os::futex_wait(self.woken, 0);
+}
+
+// Runs the operations that the point needs, if the schedule is not serial. Spins for about 10 us
+// when none can run. Returns true once the point is reached, and false after the spinning. Under a
+// deterministic schedule, returns false only by `policy`, if the device has failed.
 bool try_wait(point target, on_failure policy) noexcept {
   if (target.reached()) return true;
   scheduler& sched = scheduler::instance();

@@ -3,24 +3,14 @@
 // device.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
 
 namespace weir::embedded::engine {
 
-// A thread that sleeps until a timeline, the sequence of operations of a stream, has completed a
-// count of operations. `woken` is the futex word: the waking thread sets it to 1.
-struct sleeper {
-  std::atomic<std::uint32_t> woken{0};
-};
-
 // Returns when the point, a position in a timeline, is reached. If the schedule allows it, the
 // calling thread runs the operations that the point needs, except host functions, which run on a
-// thread of the driver. The calling thread sleeps only while other threads run the remaining
-// operations.
+// thread of the driver. If it can run none of these operations for about 10 us, it sleeps.
 void wait(point target) noexcept;
 
 // Like wait(), for a call whose return tells the program that work is complete: also marks the

@@ -80,7 +80,7 @@ class worker_parking {
     none,   // nothing: a thread is searching
     wake,   // call wake()
     start,  // start a thread
-    busy,   // nothing: all threads are busy, and no more may be started
+    busy,   // none can take the entry now: all threads are busy, and no more may be started
   };
 
   // Call after an addition to the list. Returns what the caller has to do. Under action::wake and

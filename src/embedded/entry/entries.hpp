@@ -7,35 +7,13 @@
 #include "embedded/entry/default_stream.hpp"
 #include "embedded/entry/entry.hpp"
 
-#include <string_view>
-
 namespace weir::embedded::entry {
-
-// Returns true if the embedded driver does not implement the function yet (later.def).
-constexpr bool is_unsupported(std::string_view symbol) {
-#define WEIR_LATER(later) \
-  if (symbol == #later) return true;
-#include "embedded/entry/later.def"
-#undef WEIR_LATER
-  return false;
-}
-
-template <class Function>
-struct stub;
-
-template <class... Arguments>
-struct stub<CUresult (*)(Arguments...)> {
-  static CUresult not_supported(Arguments...) noexcept { return CUDA_ERROR_NOT_SUPPORTED; }
-};
 
 // A constant expression, so that the compiler turns a call through the table into a direct call.
 inline constexpr detail::driver_table entries = [] {
   detail::driver_table table;
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
-  if constexpr (is_unsupported(#symbol))                                     \
-    table.symbol = &stub<decltype(table.symbol)>::not_supported;             \
-  else                                                                       \
-    table.symbol = &entry::symbol;
+  table.symbol = &entry::symbol;
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
   return table;

@@ -9,8 +9,7 @@ namespace weir::embedded {
 
 using namespace abi;
 
-// Each function is defined in a source file below this folder, except the functions that later.def
-// lists. No function throws.
+// Each function is defined in a source file below this folder. No function throws.
 namespace entry {
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
   CUresult symbol parameters;

@@ -5,8 +5,6 @@
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/core/process.hpp"
 
-#include <new>
-
 namespace weir::embedded::entry {
 
 namespace {
@@ -25,20 +23,10 @@ CUresult describe(CUresult result, const char* result_text::*member, const char*
 
 CUresult cuInit(unsigned flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  try {
-    return model::this_process().initialise();
-  } catch (const std::bad_alloc&) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  } catch (...) {
-    return CUDA_ERROR_UNKNOWN;
-  }
+  return catch_exceptions([] { return model::this_process().initialise(); });
 }
 
-CUresult cuDriverGetVersion(int* version) {
-  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *version = CUDA_VERSION;
-  return CUDA_SUCCESS;
-}
+CUresult cuDriverGetVersion(int* version) { return store(version, CUDA_VERSION); }
 
 CUresult cuGetErrorName(CUresult error, const char** text) {
   return describe(error, &result_text::name, text);

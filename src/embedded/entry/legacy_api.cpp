@@ -31,8 +31,7 @@ CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
   return with_device(device, [&](const model::device& found) {
     if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto attribute = [&](CUdevice_attribute attribute_id) {
-      int value = 0;
-      return found.attribute(attribute_id, value) ? value : 0;
+      return found.attribute(attribute_id);
     };
     *properties = {
         .maxThreadsPerBlock = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
@@ -71,15 +70,13 @@ CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int a
 // Reports all multiprocessors of the device, because a context that is not green cannot be
 // restricted to some of them.
 CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType type) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (affinity == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult error = current_context(context)) return error;
-    int processors = 0;
     if (context->green()) return CUDA_ERROR_INVALID_CONTEXT;
     if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-    static_cast<void>(
-        context->owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, processors));
+    const int processors = context->owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     affinity->type = type;
     affinity->param.smCount.val = static_cast<unsigned>(processors);
     return CUDA_SUCCESS;
@@ -88,11 +85,8 @@ CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType 
 
 // Always reports banks of four bytes, which recent devices use.
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
-  return guarded_outside_host_functions(with_current_context([&](model::context&) {
-    if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
-    return CUDA_SUCCESS;
-  }));
+  return guarded_outside_host_functions(with_current_context(
+      [&](model::context&) { return store(config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE); }));
 }
 
 // Only checks its argument, because the size of banks cannot be changed.

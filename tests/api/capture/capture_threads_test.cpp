@@ -2,7 +2,9 @@
 // capture_threads_test.cpp - captures and threads: which thread may end a capture, concurrent
 // captures, and the capture mode of a thread.
 #include <weir/capture/capture.hpp>
+#include <weir/capture/capture_to.hpp>
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
@@ -21,6 +23,7 @@
 #include "api/core/call_restrictions.hpp"
 #include "capture_fixture.hpp"
 #include "support/errors.hpp"
+#include "support/table_override.hpp"
 
 namespace weir {
 namespace {
@@ -104,6 +107,45 @@ TEST_F(CaptureThreads, ManyThreadsCanCaptureConcurrently) {
   drain_deferred();
   EXPECT_EQ(capture_status_of(s), capture_status::none);
   EXPECT_EQ(detail::active_capture_count, 0);
+}
+
+// Another thread synchronizes the context of the stream just before the driver ends a capture.
+class SyncDuringTheEndOfACapture : public test::capture_fixture {
+ protected:
+  static inline const stream* captured = nullptr;
+  static inline errc answer = errc::success;
+
+  SyncDuringTheEndOfACapture() {
+    captured = &s;
+    answer = errc::success;
+  }
+
+  const test::table_override table{[](detail::driver_table& t) {
+    t.cuStreamEndCapture = [](abi::CUstream stream, abi::CUgraph* graph) {
+      std::thread{[] { answer = result_of([] { captured->context().sync(); }); }}.join();
+      return test::table_override::original().cuStreamEndCapture(stream, graph);
+    };
+  }};
+};
+
+TEST_F(SyncDuringTheEndOfACapture, ASyncIsRefusedUntilTheCaptureHasEnded) {
+  const graph g = capture(s, [&] { fill(s, x, 1); });
+  EXPECT_EQ(answer, errc::stream_capture_unsupported);
+  EXPECT_EQ(g.node_count(), 1u);
+  s.context().sync();
+}
+
+TEST_F(SyncDuringTheEndOfACapture, ASyncDoesNotDestroyTheGraphOfACancelledCapture) {
+  graph g;
+  EXPECT_THROW(capture_to(s, g,
+                          [&] {
+                            fill(s, x, 1);
+                            throw 4;
+                          }),
+               int);
+  EXPECT_EQ(answer, errc::stream_capture_unsupported);
+  EXPECT_EQ(g.node_count(), 0u);
+  s.context().sync();
 }
 
 // Rule 105.

@@ -9,7 +9,11 @@
 #include <weir/memory/fill.hpp>
 #include <weir/stream/host_function.hpp>
 
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -271,6 +275,44 @@ TEST_F(GraphCache, AnyTypeCanBeAKeyAndEqualHashesAreNotEqualKeys) {
   EXPECT_EQ(named.counts().size, 19u);
   EXPECT_EQ(named.run(s, "6", fill_body(-1)), cache_use::replayed);
   EXPECT_EQ(named.run(s, "7", fill_body(7)), cache_use::captured);
+}
+
+// A key whose destructor calls a function.
+struct calling_key {
+  calling_key(int n, const std::function<void()>& called) : number{n}, on_end{called} {}
+  calling_key(const calling_key&) = default;
+  calling_key& operator=(const calling_key&) = delete;
+  ~calling_key() {
+    if (on_end) on_end();
+  }
+  friend bool operator==(const calling_key& a, const calling_key& b) {
+    return a.number == b.number;
+  }
+  int number;
+  const std::function<void()>& on_end;
+};
+struct calling_key_hash {
+  std::size_t operator()(const calling_key& key) const noexcept {
+    return static_cast<std::size_t>(key.number);
+  }
+};
+
+TEST_F(GraphCache, TheDestructorOfAKeyMayUseTheCacheThatIsDestroyed) {
+  std::function<void()> on_end;
+  const std::function<void()> nothing;
+  const calling_key searched{0, nothing};
+  auto owner = std::make_unique<graph_cache<calling_key, calling_key_hash>>();
+  graph_cache<calling_key, calling_key_hash>& ending = *owner;
+  for (int i = 0; i != 2; ++i) ending.run(s, calling_key{i, on_end}, fill_body(i));
+  s.sync();
+  std::vector<std::size_t> sizes;
+  on_end = [&] {
+    sizes.push_back(ending.counts().size);
+    ending.invalidate(searched);
+    ending.erase(searched);
+  };
+  owner.reset();
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{0, 0}));
 }
 
 TEST_F(GraphCache, InvalidOptionsAndStreamsAreRefused) {

@@ -21,7 +21,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "api/graph/node_metadata.hpp"
+#include "api/graph/graph_metadata.hpp"
 #include "graph_fixture.hpp"
 #include "support/errors.hpp"
 #include "support/temporary_folder.hpp"
@@ -109,8 +109,10 @@ TEST_F(GraphDot, ANodeDoesNotInheritTheLineOfARemovedNode) {
   }
   expect_count(g, "gone.cpp", 0);
   expect_count(g, "there.cpp:2", 20);
-  EXPECT_EQ(detail::get_call_sites(g.get()).size(), 40u)
-      << "call sites of removed nodes are dropped";
+  {
+    const detail::locked_graph_metadata metadata{g.get()};
+    EXPECT_EQ(metadata->sites.size(), 40u) << "call sites of removed nodes are dropped";
+  }
   g.close();
   for (int i = 0; i < 20; ++i) {  // handles are reused
     expect_count(fill_graph(1), ".cpp:", 0);

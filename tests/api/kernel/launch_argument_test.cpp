@@ -37,6 +37,26 @@ static_assert(access_of<decltype(out(std::declval<buffer<int>&>()))> == memory_a
 static_assert(access_of<decltype(inout(std::declval<std::span<int>>()))> ==
               memory_access::read_write);
 static_assert(access_of<decltype(in(std::declval<int*>(), 5))> == memory_access::read);
+static_assert(access_of<decltype(in(std::declval<const int*>(), 5))> == memory_access::read);
+static_assert(access_of<decltype(out(std::declval<int*>(), 5))> == memory_access::write);
+static_assert(access_of<decltype(inout(std::declval<int*>(), 5))> == memory_access::read_write);
+
+// An address may be one of const or volatile elements. The calls are evaluated, because only that
+// instantiates their bodies.
+constexpr bool passes(void* address, const detail::region& memory) {
+  return memory.address == address && memory.bytes == 3 * sizeof(int) && memory.owner == nullptr;
+}
+constexpr bool qualified_addresses_are_passed() {
+  int values[3]{};
+  const int* const constant = values;
+  volatile int* const changing = values;
+  const volatile int* const both = values;
+  return passes(values, in(constant, 3).region()) && passes(values, in(changing, 3).region()) &&
+         passes(values, in(both, 3).region()) && passes(values, out(constant, 3).region()) &&
+         passes(values, out(changing, 3).region()) && passes(values, inout(constant, 3).region()) &&
+         passes(values, inout(changing, 3).region()) && passes(values, inout(both, 3).region());
+}
+static_assert(qualified_addresses_are_passed());
 static_assert(access_of<std::shared_ptr<buffer<int>>&> == memory_access::read_write);
 
 // The usual arguments allocate nothing and store only their value.

@@ -4,6 +4,7 @@
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
+#include <weir/graph/graph.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
@@ -14,12 +15,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
 
 #include "support/device_copy.hpp"
+#include "support/errors.hpp"
 #include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
@@ -31,6 +34,7 @@ using detail::driver_table;
 using detail::fault_table;
 using test::contents;
 using test::gate;
+using test::result_of;
 
 class BufferUse : public ::testing::Test {
  protected:
@@ -59,6 +63,27 @@ TEST_F(BufferUse, UseOnTheBuffersOwnStreamRecordsNoEvent) {
   EXPECT_EQ(calls.count(&driver_table::cuEventRecord), 0);
   EXPECT_EQ(calls.count(&driver_table::cuStreamWaitEvent), 0);
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
+}
+
+// A part of a buffer that names its owner, as weir's operations require it for tracking.
+struct tracked_part {
+  const buffer<std::uint32_t>& whole;
+  std::size_t count;
+  [[nodiscard]] const std::uint32_t* data() const { return whole.data(); }
+  [[nodiscard]] std::size_t size() const { return count; }
+  [[nodiscard]] const detail::tracked_memory& tracked() const { return whole.tracked(); }
+};
+
+// A captured use would prevent that the buffer is closed.
+TEST_F(BufferUse, ZeroElementsAreNoUse) {
+  buffer<std::uint32_t> x{s, size};
+  const tracked_part none{x, 0};
+  const std::span<std::uint32_t> nowhere;
+  begin_capture(t);
+  copy(t, none, nowhere);
+  EXPECT_NO_THROW(x.close());
+  EXPECT_EQ(end_capture(t).node_count(), 0u);
+  EXPECT_EQ(result_of([&] { copy(t, none, nowhere); }), errc::closed);
 }
 
 // The problem that PyTorch's record_stream() solves: a buffer is freed while another stream still

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // captured_memory_addresses_test.cpp - a captured buffer never frees later memory at its
 // address.
+#include <weir/capture/capture_participant.hpp>
 #include <weir/capture/capture_to.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/nodes/child_graph_node.hpp>
 
 #include <exception>
 #include <functional>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "api/graph/graph_metadata.hpp"
 #include "api/memory/captured_memory.hpp"
 #include "captured_memory_fixture.hpp"
 #include "driver/table.hpp"
@@ -24,7 +28,15 @@ using test::result_of;
 
 class CapturedMemoryAddresses : public test::captured_memory_fixture {
  protected:
+  void begin_directly() {
+    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_RELAXED),
+              abi::CUDA_SUCCESS);
+  }
   void break_capture() { EXPECT_NE(driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); }
+
+  [[nodiscard]] static bool has_metadata(abi::CUgraph g) {
+    return static_cast<bool>(detail::locked_graph_metadata{g});
+  }
 
   struct way {
     const char* what;
@@ -153,6 +165,47 @@ TEST_F(CapturedMemoryAddresses, AFreeOfACaptureIntoADestroyedGraphSparesReusedAd
   });
 }
 
+// A capture that was started directly through the driver has a record only during a
+// capture_participant.
+TEST_F(CapturedMemoryAddresses, AFreeOfAnUnlaunchedForeignCaptureSparesReusedAddresses) {
+  expect_own_memory_freed_only({
+      {"allocated by a participant",
+       [&](optional_buffer& x) {
+         begin_directly();
+         {
+           const capture_participant outer{s};
+           x.emplace(s, size);
+           fill(s, *x, 1);
+         }
+         end_capture(s).close();
+       }},
+      {"allocated by the second participant",
+       [&](optional_buffer& x) {
+         begin_directly();
+         std::optional<capture_participant> first{s};
+         const optional_buffer early{std::in_place, s, 10};
+         first.reset();
+         first.emplace(s);
+         x.emplace(s, size);
+         fill(s, *x, 1);
+         first.reset();
+         end_capture(s).close();
+       }},
+      {"allocated while another stream captures",
+       [&](optional_buffer& x) {
+         const stream t{gpu};
+         begin_directly();
+         static_cast<void>(capture(t,
+                                   [&] {
+                                     x.emplace(s, size);
+                                     fill(s, *x, 1);
+                                   },
+                                   {.mode = capture_mode::relaxed}));
+         end_capture(s).close();
+       }},
+  });
+}
+
 // The free is deferred: a stream that used the buffer is in a capture that was started directly
 // through the driver.
 TEST_F(CapturedMemoryAddresses, ADeferredFreeOfADestroyedGraphSparesReusedAddresses) {
@@ -191,13 +244,62 @@ TEST_F(CapturedMemoryAddresses, ALaunchedChildGraphOwnsItsAddresses) {
   EXPECT_EQ(first_of(*x), 5);
 }
 
-// An executable counts a graph once, however often it is updated from it.
-TEST_F(CapturedMemoryAddresses, AnExecutableCountsAGraphOnce) {
+// Other code moves a graph into a node. weir learns from child() that it is a child graph.
+TEST_F(CapturedMemoryAddresses, AChildGraphMovedByOtherCodeOwnsItsAddresses) {
+  optional_buffer x;
+  graph whole;
+  graph part = capture_memory(x, 5);
+  abi::CUgraphNodeParams params{};
+  params.type = abi::CU_GRAPH_NODE_TYPE_GRAPH;
+  params.graph = {part.get(), abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE};
+  abi::CUgraphNode node = nullptr;
+  ASSERT_EQ(driver().cuGraphAddNode_v2(&node, whole.get(), nullptr, nullptr, 0, &params),
+            abi::CUDA_SUCCESS);
+  EXPECT_EQ(whole.nodes().front().as<child_graph_node>().child(), part);
+  EXPECT_EQ(detail::get_captured_memory(whole.get()).size(), 1u);
+  static_cast<void>(part.release());  // the node owns it
+  whole.instantiate().launch(s);
+  whole.close();
+  EXPECT_EQ(first_of(*x), 5);
+}
+
+// All executables of a graph share one owner, however often they are updated from the graph.
+TEST_F(CapturedMemoryAddresses, AGraphHasOneOwnerOfItsCapturedMemory) {
   optional_buffer x;
   const graph g = capture_memory(x, 1);
-  detail::captured_memory_use share;
-  EXPECT_EQ(share.add(g.get()), 1u);
-  EXPECT_EQ(share.add(g.get()), 0u);
+  detail::captured_memory_owners owners = detail::get_captured_memory(g.get());
+  EXPECT_EQ(owners.size(), 1u);
+  owners.merge(detail::get_captured_memory(g.get()));
+  EXPECT_EQ(owners.size(), 1u);
+}
+
+// Other code may destroy a released graph, and another graph may then get its handle.
+TEST_F(CapturedMemoryAddresses, AReleasedGraphHasNoMetadataOfCapturedMemory) {
+  optional_buffer x;
+  graph g = capture_memory(x, 1);
+  abi::CUgraph const raw = g.release();
+  EXPECT_FALSE(has_metadata(raw));
+  x.reset();
+  EXPECT_EQ(driver().cuGraphDestroy(raw), abi::CUDA_SUCCESS);
+}
+
+TEST_F(CapturedMemoryAddresses, AGraphOfOtherCodeHasNoMetadataOfDestroyedBuffers) {
+  abi::CUgraph raw = nullptr;
+  ASSERT_EQ(driver().cuGraphCreate(&raw, 0), abi::CUDA_SUCCESS);
+  optional_buffer x;
+  capture_to(s, graph_ref{raw}, [&] { x.emplace(s, size); });
+  EXPECT_TRUE(has_metadata(raw));
+  x.reset();
+  optional_buffer y;
+  const graph g = capture_memory(y, 1);  // removes the metadata
+  EXPECT_FALSE(has_metadata(raw));
+  EXPECT_EQ(driver().cuGraphDestroy(raw), abi::CUDA_SUCCESS);
+}
+
+// A buffer that is destroyed in its capture leaves the graph without an owner.
+TEST_F(CapturedMemoryAddresses, AGraphOwnsNoMemoryOfADestroyedBuffer) {
+  const graph g = capture(s, [&] { const buffer<int> x{s, size}; });
+  EXPECT_TRUE(detail::get_captured_memory(g.get()).empty());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <weir/memory/copy_batch.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/managed_buffer.hpp>
+#include <weir/memory/memory_pool.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/host_function.hpp>
 
@@ -328,6 +329,39 @@ TEST_F(CopyBatch, ABatchCopiesBetweenDevices) {
   batch.enqueue(s);
   EXPECT_EQ(contents(s, y).back(), 12u);
   EXPECT_EQ(host[0], 11u);
+}
+
+// The driver accepts no pool memory of another device in a batch, also not on the memory's own
+// stream.
+TEST_F(CopyBatch, MemoryOfAnotherDevicesPoolIsCopiedWithoutABatch) {
+  if (device::count() < 2) GTEST_SKIP() << "one device";
+  const device peer{1};
+  if (!gpu.can_access(peer)) GTEST_SKIP() << "the devices cannot reach each other";
+  const memory_pool pool{peer};
+  pool.set_access(gpu, pool_access::read_write);
+  buffer<std::uint32_t> z{pool, s, size};
+  for (std::uint32_t& n : host) n = 13;
+  copy_batch batch;
+  batch.add(host, z).add(z, other_host);
+  const fault_table calls;
+  for (int i = 0; i != 2; ++i) batch.enqueue(s);  // the second time finds the stream's earlier use
+  batch.enqueue(t);
+  batch.enqueue(t);
+  EXPECT_EQ(calls.count(&driver_table::cuMemcpyBatchAsync_v2), 0);
+  EXPECT_EQ(calls.count(&driver_table::cuMemcpyAsync), 8);
+  t.sync();
+  s.sync();
+  EXPECT_EQ(other_host[0], 13u);
+
+  batch.add(host, z, {.source_access = source_access_order::during_call});
+  for (const stream_ref stream : {s.ref(), t.ref()}) {
+    const auto failure = failure_of([&] { batch.enqueue(stream); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::call_requires_newer_driver);
+    EXPECT_NE(std::string{failure->what()}.find("memory of another device"), std::string::npos)
+        << failure->what();
+  }
+  EXPECT_EQ(calls.count(&driver_table::cuMemcpyAsync), 8) << "nothing is queued";
 }
 
 }  // namespace

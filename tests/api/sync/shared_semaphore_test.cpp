@@ -2,14 +2,18 @@
 // shared_semaphore_test.cpp - semaphores in shared memory, used by threads and processes.
 #include <weir/sync/shared_semaphore.hpp>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +24,7 @@ namespace weir {
 namespace {
 
 using namespace std::chrono_literals;
+using test::failure_of;
 using test::result_of;
 
 TEST(SharedSemaphore, ATimelineReleasesAllWaitsUpToItsValue) {
@@ -95,6 +100,20 @@ TEST(SharedSemaphore, AnInvalidKindIsRefused) {
             errc::invalid_handle);
   EXPECT_EQ(munmap(page, sizeof(os::semaphore_page)), 0);
   EXPECT_EQ(close(fd), 0);
+}
+
+TEST(SharedSemaphore, AFailedCreationSaysWhy) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  const auto failure = failure_of([] { const shared_semaphore s; });
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::operating_system);
+  EXPECT_STREQ(failure->call(), "weir::shared_semaphore");
+  const std::string reason = std::generic_category().message(EFBIG);
+  EXPECT_NE(std::string{failure->what()}.find(reason), std::string::npos) << failure->what();
 }
 
 TEST(SharedSemaphore, OtherDescriptorsAreRefused) {

@@ -5,14 +5,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "embedded/engine/seqlock.hpp"
 #include "support/yield_for.hpp"
 
 namespace weir::embedded::engine {
@@ -129,28 +127,6 @@ TEST(BiasedLock, ShortLivedThreadsEnterManyLocks) {
   long all = 0;
   for (const long p : plain) all += p;
   EXPECT_EQ(all, 40 * 3 * 160);
-}
-
-TEST(Seqlock, AReaderNeverSeesATornValue) {
-  struct pair {
-    std::uint64_t one;
-    std::uint64_t other;
-    std::uint32_t third;
-  };
-  seqlock<pair> value;
-  std::atomic<bool> stop{false};
-  std::thread writer{[&] {
-    for (std::uint32_t i = 1; !stop.load(std::memory_order_relaxed); ++i)
-      value.store({i, ~std::uint64_t{i}, i});
-  }};
-  for (int i = 0; i < 20'000; ++i) {
-    const pair seen = value.load();
-    const bool whole =
-        (seen.one == 0 && seen.other == 0) || (seen.other == ~seen.one && seen.third == seen.one);
-    if (!whole) ADD_FAILURE() << seen.one << ' ' << seen.other << ' ' << seen.third;
-  }
-  stop = true;
-  writer.join();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "embedded/engine/timeline.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "embedded/engine/scheduler.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/table.hpp"
 
@@ -127,6 +129,44 @@ TEST_F(Timeline, AWaitBlocksOnlyTheWaitingTimeline) {
   }
   EXPECT_EQ(late, 1);
   for (timeline* line : {&first, &second, &third}) line->release_when_drained();
+}
+
+// A callback may wake a thread of the program, which should not wait for other wake-ups.
+TEST_F(Timeline, AllCallbacksOfAPointAreCalledBeforeTheTimelinesThatWaitForIt) {
+  if (scheduler::instance().deterministic() != nullptr)
+    GTEST_SKIP() << "timelines are not parked before the wait";
+  struct observer : detail::engine_callback {
+    const std::atomic<int>* runs = nullptr;
+    int runs_before = -1;
+  };
+  constexpr std::size_t waiters = 40;
+  timeline& first = timeline::acquire();
+  std::atomic<int> runs{0};
+  auto count_run = [&] { ++runs; };
+  std::vector<timeline*> lines;
+  std::vector<observer> observers(waiters);
+  {
+    gate held{first};
+    const point target = first.submitted_point();
+    std::vector<point> ends;
+    for (observer& added : observers) {
+      timeline& line = *lines.emplace_back(&timeline::acquire());
+      add_wait(line, target);
+      ends.push_back(submit(line, count_run));
+      while ((line.state() & timeline::parked) == 0) std::this_thread::yield();
+      added.runs = &runs;
+      added.reached = [](detail::engine_callback& self) noexcept {
+        auto& called = static_cast<observer&>(self);
+        called.runs_before = called.runs->load();
+      };
+      ASSERT_TRUE(first.add_callback(added, target.count));
+    }
+    held.open();
+    for (const point end : ends) wait(end);
+  }
+  for (const observer& called : observers) EXPECT_EQ(called.runs_before, 0);
+  first.release_when_drained();
+  for (timeline* line : lines) line->release_when_drained();
 }
 
 // Rule 40: a stream may wait for its own event without deadlock.

@@ -12,19 +12,18 @@ namespace weir::embedded {
 namespace {
 
 constexpr std::size_t piece = std::size_t{2} << 20;
-constexpr CUmemLocation here{CU_MEM_LOCATION_TYPE_DEVICE, 0};
 constexpr auto as_descriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 CUmemAllocationProp shareable() {
   CUmemAllocationProp wanted{};
   wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   wanted.requestedHandleTypes = as_descriptor;
-  wanted.location = here;
+  wanted.location = device_0;
   return wanted;
 }
 
 CUdeviceptr map_anywhere(CUmemGenericAllocationHandle memory, std::size_t bytes) {
-  const CUmemAccessDesc access{here, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  const CUmemAccessDesc access{device_0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   CUdeviceptr start = 0;
   driver.cuMemAddressReserve(&start, bytes, 0, 0, 0);
   driver.cuMemMap(start, bytes, 0, memory, 0);

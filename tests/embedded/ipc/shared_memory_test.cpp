@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -17,50 +18,37 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-// Maps a part of a segment for a scope.
-class mapping {
- public:
-  mapping(const os::shared_memory& of, std::size_t offset, std::size_t bytes, void* at = nullptr)
-      : at_{static_cast<char*>(of.map(offset, bytes, at))}, bytes_{bytes} {}
-  mapping(mapping&&) = delete;
-  ~mapping() {
-    if (at_ != nullptr) munmap(at_, bytes_);
-  }
-  [[nodiscard]] char* get() const noexcept { return at_; }
-
- private:
-  char* at_;
-  std::size_t bytes_;
-};
+char* text(const os::shared_pages& pages) { return reinterpret_cast<char*>(pages.get()); }
 
 TEST(SharedMemory, AllMappingsShareTheMemory) {
   const os::shared_memory segment = os::shared_memory::create(3 * page, "weir-test");
   ASSERT_TRUE(segment);
   EXPECT_EQ(segment.bytes(), 3 * page);
-  const mapping all{segment, 0, 3 * page};
-  const mapping last{segment, 2 * page, page};
-  ASSERT_NE(all.get(), nullptr);
-  ASSERT_NE(last.get(), nullptr);
-  EXPECT_EQ(all.get()[2 * page + 7], 0);
-  all.get()[2 * page + 7] = 42;
-  EXPECT_EQ(last.get()[7], 42);
+  const os::shared_pages all = segment.map(0, 3 * page);
+  const os::shared_pages last = segment.map(2 * page, page);
+  ASSERT_TRUE(all);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(text(all)[2 * page + 7], 0);
+  text(all)[2 * page + 7] = 42;
+  EXPECT_EQ(text(last)[7], 42);
 }
 
 TEST(SharedMemory, AMappingReplacesAReservation) {
   const os::shared_memory segment = os::shared_memory::create(page, "weir-test");
   void* const reserved = mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(reserved, MAP_FAILED);
-  const mapping there{segment, 0, page, reserved};
-  EXPECT_EQ(there.get(), reserved);
-  there.get()[0] = 1;
+  ASSERT_TRUE(segment.map_at(reserved, 0, page));
+  static_cast<char*>(reserved)[0] = 1;
+  EXPECT_EQ(text(segment.map(0, page))[0], 1);
+  munmap(reserved, page);
 }
 
 TEST(SharedMemory, AMappingOutlivesTheDescriptor) {
   os::shared_memory segment = os::shared_memory::create(page, "weir-test");
-  const mapping kept{segment, 0, page};
+  const os::shared_pages kept = segment.map(0, page);
   segment = {};
-  kept.get()[page - 1] = 5;
-  EXPECT_EQ(kept.get()[page - 1], 5);
+  text(kept)[page - 1] = 5;
+  EXPECT_EQ(text(kept)[page - 1], 5);
 }
 
 TEST(SharedMemory, ASegmentCannotBeTruncated) {
@@ -78,17 +66,20 @@ TEST(SharedMemory, ASegmentAboveTheFileSizeLimitIsRefused) {
   const rlimit low{2 * page, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
   const os::shared_memory fits = os::shared_memory::create(2 * page, "weir-test");
+  errno = 0;
   const os::shared_memory too_large = os::shared_memory::create(3 * page, "weir-test");
+  const int failure = errno;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_TRUE(fits);
   EXPECT_FALSE(too_large);
+  EXPECT_EQ(failure, EFBIG);
 }
 
 TEST(SharedMemory, AnInvalidDescriptorYieldsAnEmptySegment) {
   EXPECT_FALSE(os::shared_memory::duplicate_of(-1));
   EXPECT_FALSE(os::shared_memory::duplicate_from(getpid(), 1 << 20));
   EXPECT_EQ(os::shared_memory{}.bytes(), 0u);
-  EXPECT_EQ(os::shared_memory{}.map(0, page), nullptr);
+  EXPECT_FALSE(os::shared_memory{}.map(0, page));
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const os::shared_memory no_segment = os::shared_memory::adopt(ends[0]);
@@ -99,22 +90,22 @@ TEST(SharedMemory, AnInvalidDescriptorYieldsAnEmptySegment) {
 // The other process is a fork of a multi-threaded process, so it may only make system calls.
 TEST(SharedMemory, AnotherProcessOpensASegmentByItsDescriptor) {
   const os::shared_memory segment = os::shared_memory::create(page, "weir-test");
-  const mapping ours{segment, 0, page};
+  const os::shared_pages ours = segment.map(0, page);
   std::memcpy(ours.get(), "ask", 4);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
     const os::shared_memory opened = os::shared_memory::duplicate_from(parent, segment.fd());
-    auto* seen = static_cast<char*>(opened.map(0, page));
-    if (seen == nullptr || std::memcmp(seen, "ask", 4) != 0) _exit(1);
-    std::memcpy(seen, "answer", 7);
+    const os::shared_pages seen = opened.map(0, page);
+    if (!seen || std::memcmp(seen.get(), "ask", 4) != 0) _exit(1);
+    std::memcpy(seen.get(), "answer", 7);
     _exit(0);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_STREQ(ours.get(), "answer");
+  EXPECT_STREQ(text(ours), "answer");
 }
 
 }  // namespace

@@ -64,6 +64,26 @@ TEST(AddressMap, AnAllocationIsClosedOnceAndByItsKindOnly) {
   map.remove(record);
 }
 
+// cuMemHostUnregister waits for work between close() and remove(). The program may unmap the memory
+// meanwhile, and the driver may get new memory at its addresses.
+TEST(AddressMap, ARecordThatIsBeingRemovedIsNotReused) {
+  address_map& map = address_map::instance();
+  allocation& closed = add_live(unmapped_base, 64);
+  allocation& failed = add_live(unmapped_base + 4096, 64);
+  ASSERT_EQ(map.close(unmapped_base, memory_kind::device), &closed);
+  ASSERT_EQ(map.close(unmapped_base + 4096, memory_kind::device), &failed);
+  allocation& next = add_live(unmapped_base, 64);
+  allocation& other = add_live(unmapped_base + 4096, 64);
+  EXPECT_NE(&next, &closed);
+  EXPECT_NE(&other, &failed);
+  map.remove(closed);
+  map.reopen(failed, 64);
+  EXPECT_EQ(address_map::find(unmapped_base), &next);
+  EXPECT_EQ(address_map::find(unmapped_base + 4096), &other);
+  end(next);
+  end(other);
+}
+
 TEST(AddressMap, AnOverlappingRegistrationIsRefusedWithTheKindInTheWay) {
   address_map& map = address_map::instance();
   allocation& record = add_live(unmapped_base + 4096, 4096);

@@ -10,8 +10,6 @@ namespace weir::embedded {
 namespace {
 
 constexpr std::size_t piece = std::size_t{2} << 20;
-constexpr CUmemLocation here{CU_MEM_LOCATION_TYPE_DEVICE, 0};
-constexpr CUmemAccessDesc everything{here, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 
 class AddressSpace : public memory_test {
  protected:
@@ -26,14 +24,14 @@ class AddressSpace : public memory_test {
     CUmemAllocationProp wanted{};
     wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     wanted.requestedHandleTypes = handles;
-    wanted.location = here;
+    wanted.location = device_0;
     CUmemGenericAllocationHandle made = 0;
     EXPECT_EQ(driver.cuMemCreate(&made, bytes, &wanted, 0), CUDA_SUCCESS);
     return made;
   }
   static void map(CUdeviceptr at, std::size_t bytes, CUmemGenericAllocationHandle memory) {
     EXPECT_EQ(driver.cuMemMap(at, bytes, 0, memory, 0), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuMemSetAccess(at, bytes, &everything, 1), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemSetAccess(at, bytes, &device_0_access, 1), CUDA_SUCCESS);
   }
   static void unmap(CUdeviceptr at, std::size_t bytes) {
     EXPECT_EQ(driver.cuMemUnmap(at, bytes), CUDA_SUCCESS);
@@ -96,7 +94,7 @@ TEST_F(AddressSpace, OnlySharedAllocationsHaveADescriptor) {
 TEST_F(AddressSpace, AnAllocationLargerThanTheDeviceIsRefused) {
   CUmemAllocationProp wanted{};
   wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  wanted.location = here;
+  wanted.location = device_0;
   CUmemGenericAllocationHandle made = 0;
   const std::size_t most = free_memory() / piece * piece;
   EXPECT_EQ(driver.cuMemCreate(&made, most + piece, &wanted, 0), CUDA_ERROR_OUT_OF_MEMORY);
@@ -189,7 +187,7 @@ TEST_F(AddressSpace, ASizeThatOverflowsIsRefused) {
   for (const CUdeviceptr back : {CUdeviceptr{1}, CUdeviceptr{piece}, CUdeviceptr{piece + 1},
                                  CUdeviceptr{2 * piece}, range + piece}) {
     EXPECT_EQ(driver.cuMemUnmap(range + piece, 0 - back), CUDA_ERROR_INVALID_VALUE);
-    EXPECT_EQ(driver.cuMemSetAccess(range + piece, 0 - back, &everything, 1),
+    EXPECT_EQ(driver.cuMemSetAccess(range + piece, 0 - back, &device_0_access, 1),
               CUDA_ERROR_INVALID_VALUE);
   }
   unmap(range, 2 * piece);

@@ -27,6 +27,9 @@ inline CUcontext current_context() {
   return top;
 }
 
+inline constexpr CUmemLocation device_0{CU_MEM_LOCATION_TYPE_DEVICE, 0};
+inline constexpr CUmemAccessDesc device_0_access{device_0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+
 // Base of memory tests: the primary context of device 0 is current, and each test frees all device
 // memory that it allocates.
 class memory_test : public testing::Test {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "memory_fixture.hpp"
+#include "embedded/memory/memory_fixture.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -12,8 +12,6 @@ constexpr std::size_t bytes = 64 << 10;
 constexpr CUmemLocation host{CU_MEM_LOCATION_TYPE_HOST, 0};
 constexpr CUmemLocation node{CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
 constexpr CUmemLocation no_location{CU_MEM_LOCATION_TYPE_INVALID, 0};
-constexpr CUmemAccessDesc everything{{CU_MEM_LOCATION_TYPE_DEVICE, 0},
-                                     CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 
 CUmemoryPool make_pool(CUmemAllocationType type, CUmemLocation at, std::size_t most = 0) {
   CUmemPoolProps props{};
@@ -45,7 +43,7 @@ TEST_F(PoolLocation, HostPoolsDoNotCountAgainstTheDevice) {
     CUdeviceptr memory = 0;
     ASSERT_EQ(driver.cuMemAllocFromPoolAsync(&memory, bytes, pool, stream), CUDA_SUCCESS);
     EXPECT_EQ(free_memory(), free_before);
-    ASSERT_EQ(driver.cuMemPoolSetAccess(pool, &everything, 1), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuMemPoolSetAccess(pool, &device_0_access, 1), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemsetD32Async(memory, 7, bytes / 4, stream), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
     EXPECT_EQ(words_at(memory)[bytes / 4 - 1], 7u);
@@ -72,12 +70,12 @@ TEST_F(PoolLocation, ADeviceNeedsAccessToAHostPool) {
   EXPECT_EQ(set(), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuPointerGetAttribute(&told, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, memory),
             CUDA_ERROR_INVALID_VALUE);
-  ASSERT_EQ(driver.cuMemPoolSetAccess(pool, &everything, 1), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemPoolSetAccess(pool, &device_0_access, 1), CUDA_SUCCESS);
   EXPECT_EQ(set(), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuPointerGetAttribute(&told, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, memory),
             CUDA_SUCCESS);
   EXPECT_EQ(told, memory);
-  const CUmemAccessDesc nothing{everything.location, CU_MEM_ACCESS_FLAGS_PROT_NONE};
+  const CUmemAccessDesc nothing{device_0_access.location, CU_MEM_ACCESS_FLAGS_PROT_NONE};
   ASSERT_EQ(driver.cuMemPoolSetAccess(pool, &nothing, 1), CUDA_SUCCESS);
   EXPECT_EQ(set(), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuMemFreeAsync(memory, stream), CUDA_SUCCESS);

@@ -2,7 +2,7 @@
 // value_fixture.hpp - streams that wait for words of memory and write them.
 #pragma once
 
-#include "embedded/engine/notify_written.hpp"
+#include "embedded/engine/value_waiters.hpp"
 #include "embedded/memory/memory_fixture.hpp"
 
 namespace weir::embedded {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // around_streams_test.cpp - attributes and timers with failing driver calls.
+#include <weir/device/green_context.hpp>
 #include <weir/event/timer.hpp>
 #include <weir/stream/stream_attributes.hpp>
 
@@ -129,6 +130,19 @@ TEST_F(StreamFeatureFaults, TimingWorkReportsEachFailedCall) {
     static_cast<void>(times.find("a"));
     return times;
   });
+}
+
+// The timers of a new context find no unused event, so they create one.
+TEST_F(StreamFeatureFaults, ATimerReportsAFailedEventCreation) {
+  timings times;
+  const green_context other{sm_resource::query(gpu)};
+  const stream in_other{other};
+  fault_table faults;
+  faults.fail(&driver_table::cuEventCreate, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+  const auto failure = failure_of([&] { const timer t{times, "a", in_other}; });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::system_not_ready);
+  EXPECT_STREQ(failure->call(), "cuEventCreate");
 }
 
 // If the end of a section cannot be recorded, the error reaches the handler and the section is

@@ -14,7 +14,9 @@ using dot_values = std::map<std::string, std::string, std::less<>>;
 
 struct dot_node {
   std::string name;
-  std::size_t subgraph = 0;  // index of the innermost one with its first statement, or edge
+  // Index of the innermost subgraph with the node's own first statement; if there is none, with its
+  // first edge.
+  std::size_t subgraph = 0;
   dot_values attributes;
 };
 
@@ -40,8 +42,9 @@ struct dot_graph {
 [[nodiscard]] std::string_view value_of(const dot_values& attributes, std::string_view name);
 
 // Reads one graph. Default attributes of nodes and edges are skipped. In quoted strings, `\"` is
-// replaced by `"`; other escapes stay for whoever interprets the attribute. Throws failure with the
-// name of the file and the line for a text that is no DOT, and for edges to whole subgraphs.
+// replaced by `"`, and an escaped line end is removed; other escapes stay for the caller. Throws
+// failure with the name of the file and the line for a text that is no DOT, for edges of whole
+// subgraphs, and for a deep nesting.
 [[nodiscard]] dot_graph parse_dot(std::string_view text, const std::string& file);
 
 }  // namespace weir::tool

@@ -16,8 +16,9 @@ struct drawing_options {
   // Later nodes are further down, or further to the right.
   drawing_direction direction = drawing_direction::down;
   // Folds repeated nodes into one box with a count if the graph, including child graphs and bodies,
-  // has more nodes than this. Folded are sequences of at least four nodes, of one kind or of up to
-  // four kinds in turn. Nodes with a tag keep their own boxes. 0 always folds.
+  // has more nodes than this. A chain of at least four nodes is folded if its kinds repeat at least
+  // three times, with a period of up to four nodes. Nodes with a tag, and nodes with child graphs
+  // or bodies, keep their own boxes. 0 always folds.
   std::size_t fold_above = 40;
   bool call_sites = true;  // shows the source line that added a node
   bool legend = true;      // shows which colour means which kind, for the kinds that occur

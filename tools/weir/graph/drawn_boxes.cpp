@@ -43,9 +43,9 @@ drawn_box first_box(const drawn_graph& graph, std::span<const std::size_t> chain
   const auto kind = [&](std::size_t i) { return graph.nodes[chain[i]].kind; };
   drawn_box best{{chain[0]}, 1};
   for (std::size_t period = 1; period <= max_period; ++period) {
-    std::size_t same = period;
-    while (same < chain.size() && kind(same) == kind(same - period)) ++same;
-    const std::size_t covered = same - same % period;
+    std::size_t matching = period;
+    while (matching < chain.size() && kind(matching) == kind(matching - period)) ++matching;
+    const std::size_t covered = matching - matching % period;
     if (covered < min_nodes || covered / period < min_repetitions || covered <= best.nodes.size())
       continue;
     best = {{chain.begin(), chain.begin() + static_cast<std::ptrdiff_t>(covered)}, period};

@@ -71,7 +71,8 @@ class graph_reader {
   }
 
  private:
-  // Makes each subgraph that the label of a node names a part of that node.
+  // Makes each subgraph that the label of a node names a part of that node, unless nodes of its
+  // kind have no parts. A node of unknown kind with parts becomes a child graph node.
   void find_parts() {
     std::map<std::string_view, std::size_t> index_of_label;
     for (std::size_t i = 1; i < text_.subgraphs.size(); ++i)
@@ -114,7 +115,8 @@ class graph_reader {
     return subgraph;
   }
 
-  // Edges between the graphs of a node and of its part say only that one contains the other.
+  // Skips edges between the graphs of a node and of its part, which say only that one contains the
+  // other.
   void collect_contents() {
     nodes_.resize(text_.subgraphs.size());
     edges_.resize(text_.subgraphs.size());

@@ -35,7 +35,7 @@ class child_files {
   posix_spawn_file_actions_t actions_{};
 };
 
-// The first 2000 bytes of a file without the last newline.
+// The first 2000 bytes of a file, without newlines at the end.
 std::string text_of(int file) {
   std::array<char, 2000> text;
   const ssize_t size = ::pread(file, text.data(), text.size(), 0);

@@ -73,8 +73,9 @@ std::optional<std::uint64_t> bytes_in_summary(const driver_label& label) {
   return std::nullopt;
 }
 
-// Returns the letter of a side of a copy: the kind of memory that the program declared, and in
-// parentheses the actual kind. Memory of an allocation node is "HOST (DEVICE)" before its launch.
+// Returns the letter of a side of a copy. `kinds` is the kind of memory that the program declared
+// and, in parentheses, the actual kind, which decides. Memory of an allocation node, for example,
+// is "HOST (DEVICE)" before its launch.
 char memory_letter(std::string_view kinds) {
   if (kinds.starts_with("ARRAY")) return 'A';
   return kinds.find("(HOST") != std::string_view::npos ? 'H' : 'D';
@@ -145,13 +146,13 @@ std::uint64_t take_extent(std::string_view& text) {
   const std::size_t end = std::min(text.find_first_of(grouped ? "})" : ",>"), text.size());
   std::string_view numbers = text.substr(0, end).substr(grouped && end != 0 ? 1 : 0);
   text.remove_prefix(std::min(text.size(), end + (grouped ? 2 : 1)));
-  std::uint64_t threads = 1;
+  std::uint64_t total = 1;
   while (!numbers.empty()) {
-    threads = product(threads, number_in(numbers).value_or(1));
+    total = product(total, number_in(numbers).value_or(1));
     numbers.remove_prefix(
         std::min(numbers.size(), std::min(numbers.find(','), numbers.size() - 1) + 1));
   }
-  return threads;
+  return total;
 }
 
 std::string kernel_text(const driver_label& label) {

@@ -57,8 +57,7 @@ class WEIR_EXPORT child_graph_parameters {
 
  private:
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(detail::insertion_point point, call_site at) const;
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::child_graph_owner owners_in_exec(call_site at) const;
 

@@ -119,8 +119,7 @@ class WEIR_EXPORT conditional_parameters {
 
  private:
   friend struct node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(insertion_point point, call_site at) const;
 
   condition condition_;
   conditional_kind type_;

@@ -22,8 +22,7 @@ class WEIR_EXPORT empty_parameters {
 
  private:
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(detail::insertion_point point, call_site at) const;
 };
 
 }  // namespace weir

@@ -97,8 +97,7 @@ class WEIR_EXPORT event_parameters {
  private:
   friend class event_node<Kind>;
   friend struct node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(insertion_point point, call_site at) const;
   void set_in_graph(graph_node node, call_site at) const;
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] owner_list owners() const noexcept { return event_.owners(); }

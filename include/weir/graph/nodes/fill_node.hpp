@@ -109,8 +109,7 @@ class WEIR_EXPORT fill_parameters {
     return box.height() * box.depth();
   }
   [[noreturn]] static void throw_slices_not_supported(call_site at);
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(detail::insertion_point point, call_site at) const;
   void set_in_graph(graph_node node, call_site at) const;
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept { return {&memory_.owner, 1}; }

@@ -194,6 +194,12 @@ namespace detail {
 template <class Parameters>
 concept node_parameters = std::derived_from<typename Parameters::node_type, graph_node>;
 
+/// The place of a new node: in `graph`, after the nodes in `dependencies`.
+struct insertion_point {
+  CUgraph_st* graph;
+  dependency_list dependencies;
+};
+
 class keep_alive_ref;
 
 /// The owners (keep_alive.hpp) that node parameters hold: a view of an array inside the parameters.
@@ -205,9 +211,9 @@ struct owner_list {
 /// Gives graphs, nodes and executables access to the private members of node parameters.
 struct node_access {
   template <class Parameters>
-  [[nodiscard]] static CUgraphNode_st* add(const Parameters& parameters, CUgraph_st* parent_graph,
-                                           dependency_list dependencies, call_site at) {
-    return parameters.add_to(parent_graph, dependencies, at);
+  [[nodiscard]] static CUgraphNode_st* add(const Parameters& parameters, insertion_point point,
+                                           call_site at) {
+    return parameters.add_to(point, at);
   }
   template <class Parameters>
   static void set_in_graph(const Parameters& parameters, graph_node node, call_site at) {
@@ -218,22 +224,16 @@ struct node_access {
                           call_site at) {
     parameters.set_in_exec(exec, node, at);
   }
-  template <class Parameters>
-  [[nodiscard]] static owner_list owners_of(const Parameters& parameters) noexcept {
-    if constexpr (requires { parameters.owners(); }) {
-      return parameters.owners();
-    } else {
-      return {};
-    }
-  }
   /// Returns what an executable keeps alive for the node: an owner_list, or an object that converts
   /// to one and must outlive it.
   template <class Parameters>
   [[nodiscard]] static auto owners_in_exec(const Parameters& parameters, call_site at) {
     if constexpr (requires { parameters.owners_in_exec(at); }) {
       return parameters.owners_in_exec(at);
+    } else if constexpr (requires { parameters.owners(); }) {
+      return parameters.owners();
     } else {
-      return owners_of(parameters);
+      return owner_list{};
     }
   }
 };

@@ -87,8 +87,7 @@ class WEIR_EXPORT host_function_parameters {
  private:
   friend class host_function_node;
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(detail::insertion_point point, call_site at) const;
   void set_in_graph(graph_node node, call_site at) const;
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept { return {&closure_, 1}; }

@@ -86,8 +86,7 @@ class WEIR_EXPORT allocation_parameters {
 
  private:
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(detail::insertion_point point, call_site at) const;
 
   device device_;
   std::size_t bytes_;
@@ -110,8 +109,7 @@ class WEIR_EXPORT free_parameters {
 
  private:
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(detail::insertion_point point, call_site at) const;
 
   void* address_;
 };
@@ -131,7 +129,7 @@ struct graph_memory_usage {
 /// Driver: cuDeviceGetGraphMemAttribute.
 [[nodiscard]] WEIR_EXPORT graph_memory_usage graph_memory_of(device gpu,
                                                              call_site at = call_site::current());
-/// Resets the _high values of graph_memory_usage to zero.
+/// Resets the _high values of graph_memory_usage to the current values.
 ///
 /// Driver: cuDeviceSetGraphMemAttribute.
 WEIR_EXPORT void reset_graph_memory_marks(device gpu, call_site at = call_site::current());

@@ -66,8 +66,7 @@ class WEIR_EXPORT semaphore_parameters {
 
  private:
   friend struct node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(insertion_point point, call_site at) const;
   void set_in_graph(graph_node node, call_site at) const;
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
 

@@ -53,8 +53,7 @@ class WEIR_EXPORT value_batch_parameters {
  private:
   friend class value_batch_node;
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(detail::insertion_point point, call_site at) const;
   void set_in_graph(graph_node node, call_site at) const;
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
 

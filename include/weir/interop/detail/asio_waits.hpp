@@ -88,7 +88,7 @@ class asio_waits {
         return;
       if (runs_in_place_) {
         at.cancelled = true;
-        ++at.generation;
+        ++at.generation;  // so that another signal finds no wait
       } else {
         wait = at.wait;
         release(at);

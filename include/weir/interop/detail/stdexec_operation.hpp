@@ -18,9 +18,11 @@
 namespace weir::detail {
 
 /// The operation state of weir's senders. `Source` names the completion to wait for, and provides
-/// the values. The receiver is completed by the reactor, or by a stop request that has cancelled
-/// the wait. If one of them comes while start() is still running, and the receiver has a stop
-/// token, start() completes the receiver instead.
+/// the values. start() completes the receiver if starting the wait fails, if a stop was requested
+/// before, or if the work is done already. Otherwise the reactor completes it, or a stop request
+/// that has cancelled the wait.
+/// A receiver with a stop token is an exception: start() still has to register the stop callback
+/// after the wait has begun. If the wait ends before that, start() completes the receiver.
 template <class Receiver, class Source>
 class sender_operation : completion_waiter {
  public:

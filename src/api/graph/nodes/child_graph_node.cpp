@@ -9,7 +9,6 @@
 #include "api/graph/graph_parts.hpp"
 #include "api/graph/node_calls.hpp"
 #include "api/graph/node_metadata.hpp"
-#include "api/memory/captured_memory.hpp"
 
 #include <fmt/format.h>
 
@@ -32,9 +31,9 @@ abi::CUgraph embedded_graph(abi::CUgraphNode node, call_site at) {
                            &detail::driver_table::cuGraphChildGraphNodeGetGraph, at);
 }
 
-// Throws for a child graph that is being captured, that contains the parent graph, or whose nodes a
-// conditional body cannot contain. A driver would crash, or report the mistake only at
-// instantiation.
+// Throws if either graph is closed or unusable, or if the child is being captured or contains the
+// parent. If the parent is in a conditional body, also throws for nodes that a body cannot contain.
+// A driver would crash, or report the mistake only at instantiation.
 void check_child(CUgraph_st* parent_graph, graph_ref child, call_site at) {
   detail::require_open(graph_ref{parent_graph}, add_child_call, at);
   CUgraph_st* const handle = detail::require_not_capturing(child, add_child_call, at);
@@ -53,9 +52,11 @@ void check_child(CUgraph_st* parent_graph, graph_ref child, call_site at) {
       at);
 }
 
-[[noreturn, gnu::cold]] void fail_adding_child(abi::CUresult answer, CUgraph_st* parent_graph,
-                                               graph_ref child, dependency_list dependencies,
-                                               bool moved, call_site at) {
+using child_ownership = abi::CUgraphChildGraphNodeOwnership;
+
+[[noreturn, gnu::cold]] void fail_adding_child(abi::CUresult answer, detail::insertion_point point,
+                                               graph_ref child, child_ownership ownership,
+                                               call_site at) {
   std::string reason = detail::hint_for(node_kind::child_graph);
   if (answer == abi::CUDA_ERROR_NOT_SUPPORTED) {
     reason =
@@ -67,22 +68,37 @@ void check_child(CUgraph_st* parent_graph, graph_ref child, call_site at) {
           "node; add its nodes to the parent directly",
           detail::describe(not_movable));
     } else if (const graph_node not_copyable = detail::find_not_copyable(child.get(), at);
-               not_copyable && !moved) {
+               not_copyable && ownership == abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE) {
       reason = fmt::format(
           "a graph that contains {} cannot be cloned; use add_moved_child() to move it "
           "instead",
           detail::describe(not_copyable));
     }
   }
-  detail::fail_adding(answer, parent_graph, dependencies, node_kind::child_graph, std::move(reason),
-                      at);
+  detail::fail_adding(answer, point, node_kind::child_graph, std::move(reason), at);
 }
 
-abi::CUgraphNodeParams params_of(graph_ref child, abi::CUgraphChildGraphNodeOwnership ownership) {
+// A new child graph node, and memory to register its graph as a part of it. There is no such memory
+// if no graph had metadata before, because the child then has none to copy.
+struct added_child {
+  CUgraphNode_st* node = nullptr;
+  std::optional<detail::part_reservation> reservation;
+};
+
+added_child add_child(detail::insertion_point point, graph_ref child, child_ownership ownership,
+                      call_site at) {
+  check_child(point.graph, child, at);
+  added_child added;
+  if (detail::any_graph_metadata()) {
+    detail::ensure_metadata(point.graph, at);
+    added.reservation.emplace(1);
+  }
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_GRAPH;
   params.graph = {child.get(), ownership};
-  return params;
+  const abi::CUresult answer = detail::try_add_node(point, params, {}, added.node, at);
+  if (answer != abi::CUDA_SUCCESS) fail_adding_child(answer, point, child, ownership, at);
+  return added;
 }
 
 }  // namespace
@@ -92,39 +108,28 @@ graph_ref child_graph_node::child(call_site at) const {
   CUgraph_st* const part = embedded_graph(get(), at);
   if (CUgraph_st* const parent_graph = graph().get(); parent_graph != nullptr) {
     detail::ensure_metadata(parent_graph, at);
-    detail::add_part(part, parent_graph, get(), detail::part_kind::child);
+    detail::part_reservation{1}.add_part(part, parent_graph, get(), detail::part_kind::child);
   }
   return graph_ref{part};
 }
 
-CUgraphNode_st* child_graph_parameters::add_to(CUgraph_st* parent_graph,
-                                               dependency_list dependencies, call_site at) const {
-  check_child(parent_graph, child_, at);
-  std::optional<detail::part_reservation> reservation;
-  if (detail::any_graph_metadata()) {
-    detail::ensure_metadata(parent_graph, at);
-    reservation.emplace(1);
-  }
-  abi::CUgraphNodeParams params = params_of(child_, abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE);
-  CUgraphNode_st* created = nullptr;
-  if (const auto answer = detail::try_add_node(parent_graph, dependencies, params, {}, created, at);
-      answer != abi::CUDA_SUCCESS) {
-    fail_adding_child(answer, parent_graph, child_, dependencies, false, at);
-  }
-  if (!reservation) return created;
+CUgraphNode_st* child_graph_parameters::add_to(detail::insertion_point point, call_site at) const {
+  added_child added = add_child(point, child_, abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE, at);
+  if (!added.reservation) return added.node;
   try {
-    CUgraph_st* const part = embedded_graph(created, at);
-    reservation->add_part(part, parent_graph, created, detail::part_kind::child);
+    CUgraph_st* const part = embedded_graph(added.node, at);
+    added.reservation->add_part(part, point.graph, added.node, detail::part_kind::child);
     detail::copy_metadata(child_.get(), part, at);
   } catch (...) {
-    if (driver().cuGraphDestroyNode(created) == abi::CUDA_SUCCESS) {
-      static_cast<void>(detail::erase_node_metadata(parent_graph, created));
+    if (driver().cuGraphDestroyNode(added.node) == abi::CUDA_SUCCESS) {
+      // The result is empty, because a child graph node has no owners.
+      static_cast<void>(detail::erase_node_metadata(point.graph, added.node));
       throw;
     }
     // The node stays in the graph and works, but has no metadata of the child.
     detail::call_unhandled_error_handler(std::current_exception());
   }
-  return created;
+  return added.node;
 }
 
 // Returns a clone of the child graph as an owner for the executable. An executable takes over the
@@ -154,22 +159,11 @@ void child_graph_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node,
 
 child_graph_node add_moved_child(graph_ref parent_graph, graph&& child,
                                  dependency_list dependencies, call_site at) {
-  check_child(parent_graph.get(), child, at);
-  std::optional<detail::part_reservation> reservation;
-  if (detail::any_graph_metadata()) {
-    detail::ensure_metadata(parent_graph.get(), at);
-    reservation.emplace(1);
-  }
-  abi::CUgraphNodeParams params = params_of(child, abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
-  CUgraphNode_st* created = nullptr;
-  const auto answer =
-      detail::try_add_node(parent_graph.get(), dependencies, params, {}, created, at);
-  if (answer != abi::CUDA_SUCCESS)
-    fail_adding_child(answer, parent_graph.get(), child, dependencies, true, at);
+  added_child added = add_child({parent_graph.get(), dependencies}, child,
+                                abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, at);
   CUgraph_st* const part = detail::detach_graph(child);
-  detail::note_captured_graph_moved(part, parent_graph.get());
-  if (reservation) reservation->add_moved_part(part, parent_graph.get(), created);
-  return child_graph_node{detail::known_kind{}, graph_node{created, parent_graph.get()}};
+  if (added.reservation) added.reservation->add_moved_part(part, parent_graph.get(), added.node);
+  return child_graph_node{detail::known_kind{}, graph_node{added.node, parent_graph.get()}};
 }
 
 }  // namespace weir

@@ -103,11 +103,9 @@ conditional_kind conditional_node::type(call_site at) const {
   return static_cast<conditional_kind>(metadata_of(*this, at).type);
 }
 
-CUgraphNode_st* detail::conditional_parameters::add_to(CUgraph_st* parent_graph,
-                                                       dependency_list dependencies,
-                                                       call_site at) const {
+CUgraphNode_st* detail::conditional_parameters::add_to(insertion_point point, call_site at) const {
   constexpr const char* call = "cuGraphAddNode";
-  CUgraph_st* const graph = require_open(graph_ref{parent_graph}, call, at);
+  CUgraph_st* const graph = require_open(graph_ref{point.graph}, call, at);
   const bool newer = type_ == conditional_kind::switch_number || bodies_ == 2;
   if (newer && driver_version(at) < first_with_else_and_switch) {
     throw_error(errc::call_requires_newer_driver, call, to_string(graph_ref{graph}),
@@ -124,16 +122,16 @@ CUgraphNode_st* detail::conditional_parameters::add_to(CUgraph_st* parent_graph,
   params.conditional.size = bodies_;
   params.conditional.ctx = condition_.context().get();
   CUgraphNode created = nullptr;
-  if (const CUresult answer = try_add_node(graph, dependencies, params, {}, created, at);
+  if (const CUresult answer = try_add_node(point, params, {}, created, at);
       answer != CUDA_SUCCESS) {
     std::string reason = type_ == conditional_kind::switch_number && bodies_ == 0
                              ? "the switch has no cases; pass at least one case"
                              : invalid_condition_reason(condition_, graph);
-    fail_adding(answer, graph, dependencies, node_kind::conditional, std::move(reason), at);
+    fail_adding(answer, point, node_kind::conditional, std::move(reason), at);
   }
   const std::span bodies{params.conditional.phGraph_out, bodies_};
   for (const CUgraph body : bodies) reservation.add_part(body, graph, created, part_kind::body);
-  reservation.set_conditional(graph, created, static_cast<unsigned>(type_), bodies);
+  set_conditional_type(graph, created, static_cast<unsigned>(type_));
   return created;
 }
 

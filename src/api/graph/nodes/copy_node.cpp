@@ -17,7 +17,6 @@ using detail::driver;
 namespace {
 
 constexpr const char* set_call = "cuGraphMemcpyNodeSetParams";
-constexpr const char* set_in_exec_call = "cuGraphExecMemcpyNodeSetParams";
 
 static_assert(static_cast<unsigned>(copy_side::memory::host) == abi::CU_MEMORYTYPE_HOST);
 static_assert(static_cast<unsigned>(copy_side::memory::device) == abi::CU_MEMORYTYPE_DEVICE);
@@ -27,33 +26,29 @@ static_assert(static_cast<unsigned>(copy_side::memory::unified) == abi::CU_MEMOR
 // Returns one side of a copy with its kind of memory and its context filled in. Queries the driver
 // for what `side` does not contain.
 copy_side resolve_side(copy_side side, call_site at) {
-  if (side.kind == copy_side::memory::device && side.context == nullptr) {
-    side.context = detail::query_pointer_attributes(side.address, at).context;
+  using memory = copy_side::memory;
+  if (side.kind == memory::unknown) {
+    if (side.array != nullptr) {
+      side.kind = memory::array;
+    } else if (side.context != nullptr) {
+      side.kind = memory::device;
+    }
   }
-  if (side.kind != copy_side::memory::unknown) return side;
-  if (side.array != nullptr) {
-    side.kind = copy_side::memory::array;
-  } else if (side.context != nullptr) {
-    side.kind = copy_side::memory::device;
-  } else {
-    const detail::pointer_attributes pointer_info =
-        detail::query_pointer_attributes(side.address, at);
-    side.kind = static_cast<copy_side::memory>(pointer_info.kind);
-    side.context = pointer_info.context;
+  const bool kind_is_unknown = side.kind == memory::unknown;
+  if (kind_is_unknown || (side.kind == memory::device && side.context == nullptr)) {
+    const detail::pointer_attributes info = detail::query_pointer_attributes(side.address, at);
+    if (kind_is_unknown) side.kind = static_cast<memory>(info.kind);
+    side.context = info.context;
   }
   return side;
 }
 
-struct driver_copy {
-  abi::CUDA_MEMCPY3D params{};
-  abi::CUcontext context = nullptr;
-};
-
-driver_copy to_driver_params(const copy_parameters& parameters, call_site at) {
+abi::CUDA_MEMCPY_NODE_PARAMS to_driver_params(const copy_parameters& parameters, call_site at) {
   const copy_side source = resolve_side(parameters.source(), at);
   const copy_side target = resolve_side(parameters.target(), at);
-  driver_copy created;
-  abi::CUDA_MEMCPY3D& p = created.params;
+  abi::CUcontext context = target.context != nullptr ? target.context : source.context;
+  if (context == nullptr) context = detail::current_or_primary_context(at);
+  abi::CUDA_MEMCPY3D p{};
   p.srcXInBytes = source.x;
   p.srcY = source.y;
   p.srcZ = source.z;
@@ -75,9 +70,7 @@ driver_copy to_driver_params(const copy_parameters& parameters, call_site at) {
   p.WidthInBytes = parameters.width_bytes();
   p.Height = parameters.height();
   p.Depth = parameters.depth();
-  created.context = target.context != nullptr ? target.context : source.context;
-  if (created.context == nullptr) created.context = detail::current_or_primary_context(at);
-  return created;
+  return {0, 0, context, p};
 }
 
 bool is_host_or_device(abi::CUmemorytype kind) noexcept {
@@ -113,7 +106,7 @@ bool uses_unified_addresses(abi::CUgraphNode node, call_site at) {
 
 void* address_of(abi::CUmemorytype kind, const void* host, abi::CUdeviceptr device) noexcept {
   if (kind == abi::CU_MEMORYTYPE_HOST) return const_cast<void*>(host);
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(device));
+  return detail::to_pointer(device);
 }
 
 }  // namespace
@@ -168,29 +161,27 @@ copy_parameters copy_node::parameters(call_site at) const {
   return parameters;
 }
 
-CUgraphNode_st* copy_parameters::add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                        call_site at) const {
+CUgraphNode_st* copy_parameters::add_to(detail::insertion_point point, call_site at) const {
   detail::require_outside_host_function("cuGraphAddNode", {}, at);
-  const driver_copy created = to_driver_params(*this, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_MEMCPY;
-  params.memcpy = {0, 0, created.context, created.params};
-  return detail::add_node(parent_graph, dependencies, params, owners(), at);
+  params.memcpy = to_driver_params(*this, at);
+  return detail::add_node(point, params, owners(), at);
 }
 
 void copy_parameters::set_in_graph(graph_node node, call_site at) const {
   detail::require_outside_host_function(set_call, {}, at);
-  const driver_copy created = to_driver_params(*this, at);
+  const abi::CUDA_MEMCPY_NODE_PARAMS copy = to_driver_params(*this, at);
   detail::change_node(
       node, node_kind::copy, owners(), set_call,
       [&](abi::CUgraphNode handle) {
         const abi::CUDA_MEMCPY3D params = uses_unified_addresses(handle, at)
-                                              ? with_unified_addresses(created.params)
-                                              : created.params;
+                                              ? with_unified_addresses(copy.copyParams)
+                                              : copy.copyParams;
         // The driver call has no argument for the context, and memory of pools belongs to no
         // context, so the current context is used. An H200 accepts the call without a current
         // context, but then refuses to change the copy in executables.
-        const detail::make_current current{created.context, at};
+        const detail::make_current current{copy.copyCtx, at};
         return driver().cuGraphMemcpyNodeSetParams(handle, &params);
       },
       at);
@@ -201,14 +192,15 @@ void copy_parameters::set_in_graph(graph_node node, call_site at) const {
 // destroyed, so both forms are tried. The caller has checked the thread, and stores owners() for
 // the executable.
 void copy_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const {
-  const driver_copy created = to_driver_params(*this, at);
+  const abi::CUDA_MEMCPY_NODE_PARAMS copy = to_driver_params(*this, at);
   const auto set = [&](const abi::CUDA_MEMCPY3D& params) {
-    return driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &params, created.context);
+    return driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &params, copy.copyCtx);
   };
-  abi::CUresult status = set(created.params);
-  if (status == abi::CUDA_ERROR_INVALID_VALUE && has_explicit_memory_types(created.params))
-    status = set(with_unified_addresses(created.params));
-  detail::check_set_in_exec(status, set_in_exec_call, exec, node, node_kind::copy, at);
+  abi::CUresult status = set(copy.copyParams);
+  if (status == abi::CUDA_ERROR_INVALID_VALUE && has_explicit_memory_types(copy.copyParams))
+    status = set(with_unified_addresses(copy.copyParams));
+  detail::check_set_in_exec(status, "cuGraphExecMemcpyNodeSetParams", exec, node, node_kind::copy,
+                            at);
 }
 
 }  // namespace weir

@@ -19,20 +19,19 @@ struct event_node_functions {
   const char* set_in_exec_call;
 };
 
-template <node_kind Kind>
-constexpr event_node_functions event_functions = {};
-
-template <>
-constexpr event_node_functions event_functions<node_kind::event_record> = {
+constexpr event_node_functions record_functions = {
     &driver_table::cuGraphEventRecordNodeGetEvent,     "cuGraphEventRecordNodeGetEvent",
     &driver_table::cuGraphEventRecordNodeSetEvent,     "cuGraphEventRecordNodeSetEvent",
     &driver_table::cuGraphExecEventRecordNodeSetEvent, "cuGraphExecEventRecordNodeSetEvent"};
 
-template <>
-constexpr event_node_functions event_functions<node_kind::event_wait> = {
+constexpr event_node_functions wait_functions = {
     &driver_table::cuGraphEventWaitNodeGetEvent,     "cuGraphEventWaitNodeGetEvent",
     &driver_table::cuGraphEventWaitNodeSetEvent,     "cuGraphEventWaitNodeSetEvent",
     &driver_table::cuGraphExecEventWaitNodeSetEvent, "cuGraphExecEventWaitNodeSetEvent"};
+
+template <node_kind Kind>
+constexpr const event_node_functions& event_functions =
+    Kind == node_kind::event_record ? record_functions : wait_functions;
 
 }  // namespace
 
@@ -57,8 +56,7 @@ event_parameters<Kind> event_node<Kind>::parameters(call_site at) const {
 }
 
 template <node_kind Kind>
-CUgraphNode_st* event_parameters<Kind>::add_to(CUgraph_st* parent_graph,
-                                               dependency_list dependencies, call_site at) const {
+CUgraphNode_st* event_parameters<Kind>::add_to(insertion_point point, call_site at) const {
   CUgraphNodeParams params{};
   if constexpr (Kind == node_kind::event_record) {
     params.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD;
@@ -67,7 +65,7 @@ CUgraphNode_st* event_parameters<Kind>::add_to(CUgraph_st* parent_graph,
     params.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT;
     params.eventWait.event = event().get();
   }
-  return add_node(parent_graph, dependencies, params, owners(), at);
+  return add_node(point, params, owners(), at);
 }
 
 template <node_kind Kind>

@@ -13,9 +13,6 @@ using detail::driver;
 
 namespace {
 
-constexpr const char* set_fill_call = "cuGraphNodeSetParams";
-constexpr const char* set_fill_in_call = "cuGraphExecMemsetNodeSetParams";
-
 abi::CUDA_MEMSET_NODE_PARAMS to_driver_params(const fill_parameters& parameters) noexcept {
   return {
       detail::device_address(parameters.address()),      parameters.pitch(), parameters.value(),
@@ -32,7 +29,7 @@ abi::CUgraphNodeParams to_node_params(const fill_parameters& parameters,
 }
 
 // Returns the context of the memory. Uses the context that `memory` contains, or else queries the
-// driver.
+// driver. For host memory, returns the current or the primary context.
 abi::CUcontext context_of(const detail::node_memory& memory, call_site at) {
   if (memory.context != nullptr) return memory.context;
   const detail::pointer_attributes pointer_info =
@@ -46,12 +43,8 @@ abi::CUcontext context_of(const detail::node_memory& memory, call_site at) {
 fill_parameters fill_node::parameters(call_site at) const {
   const auto p = detail::params_of(*this, "cuGraphMemsetNodeGetParams",
                                    &detail::driver_table::cuGraphMemsetNodeGetParams, at);
-  fill_parameters parameters{reinterpret_cast<void*>(static_cast<std::uintptr_t>(p.dst)),
-                             p.value,
-                             p.elementSize,
-                             p.width,
-                             p.height,
-                             p.pitch};
+  fill_parameters parameters{
+      detail::to_pointer(p.dst), p.value, p.elementSize, p.width, p.height, p.pitch};
   detail::get_owners(*this, {&parameters.memory_.owner, 1});
   return parameters;
 }
@@ -64,17 +57,16 @@ void fill_parameters::throw_slices_not_supported(call_site at) {
       at);
 }
 
-CUgraphNode_st* fill_parameters::add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                        call_site at) const {
+CUgraphNode_st* fill_parameters::add_to(detail::insertion_point point, call_site at) const {
   detail::require_outside_host_function("cuGraphAddNode", {}, at);
   abi::CUgraphNodeParams params = to_node_params(*this, context_of(memory_, at));
-  return detail::add_node(parent_graph, dependencies, params, owners(), at);
+  return detail::add_node(point, params, owners(), at);
 }
 
 void fill_parameters::set_in_graph(graph_node node, call_site at) const {
   abi::CUgraphNodeParams params = to_node_params(*this, context_of(memory_, at));
   detail::change_node(
-      node, node_kind::fill, owners(), set_fill_call,
+      node, node_kind::fill, owners(), "cuGraphNodeSetParams",
       [&](abi::CUgraphNode handle) {
         // Drivers of CUDA 12.0 and 12.1 lack this call. cuGraphMemsetNodeSetParams has no argument
         // for the context, and an H200 refuses memory of pools in it.
@@ -90,8 +82,8 @@ void fill_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node, call_si
   const abi::CUDA_MEMSET_NODE_PARAMS params = to_driver_params(*this);
   const abi::CUcontext context = context_of(memory_, at);
   detail::check_set_in_exec(
-      driver().cuGraphExecMemsetNodeSetParams(exec, node.get(), &params, context), set_fill_in_call,
-      exec, node, node_kind::fill, at);
+      driver().cuGraphExecMemsetNodeSetParams(exec, node.get(), &params, context),
+      "cuGraphExecMemsetNodeSetParams", exec, node, node_kind::fill, at);
 }
 
 }  // namespace weir

@@ -47,12 +47,12 @@ host_function_parameters host_function_node::parameters(call_site at) const {
   return parameters;
 }
 
-CUgraphNode_st* host_function_parameters::add_to(CUgraph_st* parent_graph,
-                                                 dependency_list dependencies, call_site at) const {
+CUgraphNode_st* host_function_parameters::add_to(detail::insertion_point point,
+                                                 call_site at) const {
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_HOST;
   params.host = to_driver_params(*this);
-  return detail::add_node(parent_graph, dependencies, params, owners(), at);
+  return detail::add_node(point, params, owners(), at);
 }
 
 void host_function_parameters::set_in_graph(graph_node node, call_site at) const {

@@ -64,7 +64,7 @@ keep_alive_ref copied_arguments(const launched_kernel& launched, const argument_
     copies.values.push_back(destination);
     units += aligned_units(arguments.shapes[i]);
   }
-  copies.values.push_back(nullptr);
+  copies.values.push_back(nullptr);  // so that data() is not null without arguments
   copies.owners.push_back(launched.target().owner());
   for (std::size_t i = 0; i < arguments.size; ++i) {
     copies.owners.push_back(arguments.keep[i](arguments.arguments[i]));
@@ -99,16 +99,6 @@ void throw_if_not_supported(const launch_config& config, call_site at) {
                       "a kernel node cannot be launched programmatically; use an edge with data "
                       "instead: graph_ref::add_dependency(from, to, data)",
                       at);
-}
-
-// Changes an attribute of a node by set(handle), which makes the driver call. Unlike change_node(),
-// keeps the owners of the parameters.
-template <class Set>
-void change_attributes(kernel_node node, const char* call, const Set& set, call_site at) {
-  const abi::CUgraphNode handle = detail::require_open(node, call, at);
-  if (const abi::CUresult answer = set(handle); answer != abi::CUDA_SUCCESS) {
-    detail::fail_setting(answer, call, node, node_kind::kernel, at);
-  }
 }
 
 // Sets the launch options that are not node parameters. Does nothing for a plain launch.
@@ -162,26 +152,23 @@ int kernel_node::priority(call_site at) const {
 }
 
 void kernel_node::set_priority(int priority, call_site at) const {
+  constexpr const char* call = "cuGraphKernelNodeSetAttribute";
   const default_context current{at};
+  const abi::CUgraphNode handle = detail::require_open(*this, call, at);
   abi::CUkernelNodeAttrValue value{};
   value.priority = priority;
-  change_attributes(
-      *this, "cuGraphKernelNodeSetAttribute",
-      [&](abi::CUgraphNode node) {
-        return driver().cuGraphKernelNodeSetAttribute(node, abi::CU_KERNEL_NODE_ATTRIBUTE_PRIORITY,
-                                                      &value);
-      },
-      at);
+  detail::check_set(driver().cuGraphKernelNodeSetAttribute(
+                        handle, abi::CU_KERNEL_NODE_ATTRIBUTE_PRIORITY, &value),
+                    call, *this, node_kind::kernel, at);
 }
 
 void kernel_node::copy_attributes(kernel_node original, call_site at) const {
   constexpr const char* call = "cuGraphKernelNodeCopyAttributes";
   const abi::CUgraphNode source = detail::require_open(original, call, at);
   const default_context current{at};
-  change_attributes(
-      *this, call,
-      [&](abi::CUgraphNode node) { return driver().cuGraphKernelNodeCopyAttributes(node, source); },
-      at);
+  const abi::CUgraphNode target = detail::require_open(*this, call, at);
+  detail::check_set(driver().cuGraphKernelNodeCopyAttributes(target, source), call, *this,
+                    node_kind::kernel, at);
 }
 
 detail::owner_list kernel_parameters::owners() const noexcept {
@@ -190,20 +177,19 @@ detail::owner_list kernel_parameters::owners() const noexcept {
   return {owners.data(), owners.size()};
 }
 
-CUgraphNode_st* kernel_parameters::add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                          call_site at) const {
+CUgraphNode_st* kernel_parameters::add_to(detail::insertion_point point, call_site at) const {
   throw_if_not_supported(config_, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_KERNEL;
   params.kernel = to_driver_params(*this, extra_);
   const default_context current{at};
-  CUgraphNode_st* const added = detail::add_node(parent_graph, dependencies, params, owners(), at);
+  CUgraphNode_st* const added = detail::add_node(point, params, owners(), at);
   if (config_.is_plain()) return added;
   try {
     set_attributes(added, config_, at);
   } catch (...) {
-    detail::report_failure_of(detail::subject::graph(parent_graph), "cuGraphDestroyNode", [&] {
-      graph_ref{parent_graph}.remove(graph_node{added, parent_graph}, at);
+    detail::report_failure_of(detail::subject::graph(point.graph), "cuGraphDestroyNode", [&] {
+      graph_ref{point.graph}.remove(graph_node{added, point.graph}, at);
     });
     throw;
   }
@@ -219,6 +205,7 @@ void kernel_parameters::set_in_graph(graph_node node, call_site at) const {
   set_attributes(node.get(), config_, at);
 }
 
+// Sets no attributes, because an executable keeps those that it was instantiated with.
 void kernel_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const {
   throw_if_not_supported(config_, at);
   const abi::CUDA_KERNEL_NODE_PARAMS params = to_driver_params(*this, extra_);

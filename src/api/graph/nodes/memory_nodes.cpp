@@ -12,12 +12,9 @@ namespace weir {
 
 using detail::check;
 using detail::driver;
+using detail::to_pointer;
 
 namespace {
-
-void* to_pointer(abi::CUdeviceptr address) noexcept {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-}
 
 abi::CUDA_MEM_ALLOC_NODE_PARAMS allocation_of(graph_node node, call_site at) {
   return detail::params_of(node, "cuGraphMemAllocNodeGetParams",
@@ -47,8 +44,7 @@ void* free_node::address(call_site at) const {
                                       &detail::driver_table::cuGraphMemFreeNodeGetParams, at));
 }
 
-CUgraphNode_st* allocation_parameters::add_to(CUgraph_st* parent_graph,
-                                              dependency_list dependencies, call_site at) const {
+CUgraphNode_st* allocation_parameters::add_to(detail::insertion_point point, call_site at) const {
   detail::require_outside_host_function("cuGraphAddNode", {}, at);
   std::vector<abi::CUmemAccessDesc> access(accessible_from_.size());
   for (std::size_t i = 0; i < access.size(); ++i) {
@@ -62,15 +58,14 @@ CUgraphNode_st* allocation_parameters::add_to(CUgraph_st* parent_graph,
   params.alloc.accessDescs = access.empty() ? nullptr : access.data();
   params.alloc.accessDescCount = access.size();
   params.alloc.bytesize = bytes_;
-  return detail::add_node(parent_graph, dependencies, params, detail::owner_list{}, at);
+  return detail::add_node(point, params, detail::owner_list{}, at);
 }
 
-CUgraphNode_st* free_parameters::add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                        call_site at) const {
+CUgraphNode_st* free_parameters::add_to(detail::insertion_point point, call_site at) const {
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_MEM_FREE;
   params.free.dptr = detail::device_address(address_);
-  return detail::add_node(parent_graph, dependencies, params, detail::owner_list{}, at);
+  return detail::add_node(point, params, detail::owner_list{}, at);
 }
 
 graph_memory_usage graph_memory_of(device gpu, call_site at) {

@@ -72,11 +72,9 @@ semaphore_parameters<Kind> semaphore_node<Kind>::parameters(call_site at) const 
 }
 
 template <node_kind Kind>
-CUgraphNode_st* semaphore_parameters<Kind>::add_to(CUgraph_st* parent_graph,
-                                                   dependency_list dependencies,
-                                                   call_site at) const {
+CUgraphNode_st* semaphore_parameters<Kind>::add_to(insertion_point point, call_site at) const {
   semaphore_arrays<Kind> arrays{semaphores_, "cuGraphAddNode", at};
-  return add_node(parent_graph, dependencies, arrays.params(), owner_list{}, at);
+  return add_node(point, arrays.params(), owner_list{}, at);
 }
 
 template <node_kind Kind>

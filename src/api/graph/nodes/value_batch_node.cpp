@@ -32,19 +32,17 @@ value_batch_parameters value_batch_node::parameters(call_site at) const {
   return {value_batch::from_raw(p.paramArray, p.count), context_ref{p.ctx}};
 }
 
-CUgraphNode_st* value_batch_parameters::add_to(CUgraph_st* parent_graph,
-                                               dependency_list dependencies, call_site at) const {
+CUgraphNode_st* value_batch_parameters::add_to(detail::insertion_point point, call_site at) const {
   detail::require_outside_host_function("cuGraphAddNode", {}, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
   params.memOp = to_driver_params(*this, at);
   abi::CUgraphNode created = nullptr;
-  const abi::CUresult answer =
-      detail::try_add_node(parent_graph, dependencies, params, {}, created, at);
+  const abi::CUresult answer = detail::try_add_node(point, params, {}, created, at);
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
     const std::string refused = detail::invalid_step_reason(
         answer, {params.memOp.paramArray, params.memOp.count}, params.memOp.ctx, at);
-    detail::fail_adding(answer, parent_graph, dependencies, node_kind::value_batch,
+    detail::fail_adding(answer, point, node_kind::value_batch,
                         refused.empty() ? detail::hint_for(node_kind::value_batch) : refused, at);
   }
   return created;

@@ -10,20 +10,15 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Looks up a context, which may be destroyed, because handles of contexts never become invalid.
-CUresult find_context(model::process& p, CUcontext handle, model::context*& out) {
-  out = p.contexts.find(handle);
-  return out != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
-}
-
-// Like find_context(); null stands for the current context.
-CUresult find_context_or_current(model::process& p, CUcontext handle, model::context*& out) {
-  if (handle != nullptr) return find_context(p, handle, out);
-  out = model::this_thread().current();
-  return out != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+// Returns the context of a handle, or the current context for a null handle; null if there is none.
+// The context may be destroyed, because handles of contexts never become invalid.
+model::context* find_context_or_current(CUcontext handle) {
+  return handle != nullptr ? model::this_process().contexts.find(handle)
+                           : model::this_thread().current();
 }
 
 // Checks the parameters and flags of a new context. Null parameters stand for the defaults.
+// cigParams shares the context with a Direct3D 12 queue, which Linux does not have.
 CUresult check_creation(const CUctxCreateParams* params, unsigned flags) {
   if (params != nullptr && params->numExecAffinityParams > 0) {
     return params->execAffinityParams == nullptr ? CUDA_ERROR_INVALID_VALUE
@@ -36,21 +31,37 @@ CUresult check_creation(const CUctxCreateParams* params, unsigned flags) {
              : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Creates a context and pushes it on the calling thread's stack.
-CUresult create_context(CUcontext* out, const CUctxCreateParams* params, unsigned flags,
+// Runs body(context, event) with the arguments of cuCtxRecordEvent or cuCtxWaitEvent. A null
+// context is an error and does not stand for the current context.
+template <class Body>
+CUresult with_context_and_event(CUcontext context, CUevent event, Body&& body) {
+  return guarded_outside_host_functions([&] {
+    model::context* const target_context = model::this_process().contexts.find(context);
+    if (target_context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (const CUresult error = target_context->status()) return error;
+    model::event* found = nullptr;
+    if (const CUresult error = find_event(event, found)) return error;
+    return body(*target_context, *found);
+  });
+}
+
+}  // namespace
+
+// Also pushes the context on the calling thread's stack.
+CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned flags,
                         CUdevice ordinal) {
   return with_device(ordinal, [&](model::device& device) {
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult error = check_creation(params, flags)) return error;
     // Both flags that enable core dumps are reported as CU_CTX_COREDUMP_ENABLE.
     constexpr unsigned user_coredump = CU_CTX_USER_COREDUMP_ENABLE;
     if ((flags & user_coredump) != 0) flags = (flags & ~user_coredump) | CU_CTX_COREDUMP_ENABLE;
 
     std::vector<model::context*>& stack = model::this_thread().stack;
-    stack.reserve(stack.size() + 1);
+    stack.reserve(stack.size() + 1);  // so that push_back() below cannot throw
     model::context* opened = nullptr;
     const CUresult status =
-        open_object(model::this_process().contexts, out, [&](model::context& created) {
+        open_object(model::this_process().contexts, context, [&](model::context& created) {
           opened = &created;
           return created.open(device, flags);
         });
@@ -59,33 +70,17 @@ CUresult create_context(CUcontext* out, const CUctxCreateParams* params, unsigne
   });
 }
 
-// Looks up the arguments of cuCtxRecordEvent and cuCtxWaitEvent. Returns an error if one is not
-// usable. A null context is an error and does not stand for the current context.
-CUresult find_context_and_event(model::process& p, CUcontext context, CUevent event,
-                                model::context*& target_context, model::event*& found_event) {
-  if (const CUresult error = find_context(p, context, target_context)) return error;
-  if (const CUresult error = target_context->status()) return error;
-  return find_event(p, event, found_event);
-}
-
-}  // namespace
-
-CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned flags,
-                        CUdevice device) {
-  return create_context(context, params, flags, device);
-}
-
 CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
-  return create_context(context, nullptr, flags, device);
+  return cuCtxCreate_v4(context, nullptr, flags, device);
 }
 
 // Waits for the work of the context. Removes the context from the calling thread's stack if it is
 // on top. In other positions and on other threads' stacks, the destroyed context stays.
 CUresult cuCtxDestroy_v2(CUcontext context) {
-  return guarded_outside_host_functions([&](model::process& p) {
+  return guarded_outside_host_functions([&] {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::context* found = nullptr;
-    if (const CUresult error = find_context(p, context, found)) return error;
+    model::context* const found = model::this_process().contexts.find(context);
+    if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (found->primary() || found->green()) return CUDA_ERROR_INVALID_CONTEXT;
     if (!found->close()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     model::thread_state& thread = model::this_thread();
@@ -95,17 +90,17 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  return guarded_outside_host_functions([&](model::process& p) {
+  return guarded_outside_host_functions([&] {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::context* found = nullptr;
-    if (const CUresult error = find_context(p, context, found)) return error;
+    model::context* const found = model::this_process().contexts.find(context);
+    if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     model::this_thread().stack.push_back(found);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext* context) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     model::thread_state& thread = model::this_thread();
     if (thread.stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
     if (context != nullptr) *context = thread.current()->handle();
@@ -116,29 +111,20 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
 
 // Replaces the top of the calling thread's context stack. A null context removes the top.
 CUresult cuCtxSetCurrent(CUcontext context) {
-  return guarded_outside_host_functions([&](model::process& p) {
+  return guarded_outside_host_functions([&] {
+    model::context* const found = model::this_process().contexts.find(context);
+    if (context != nullptr && found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     std::vector<model::context*>& stack = model::this_thread().stack;
-    if (context == nullptr) {
-      if (!stack.empty()) stack.pop_back();
-      return CUDA_SUCCESS;
-    }
-    model::context* found = nullptr;
-    if (const CUresult error = find_context(p, context, found)) return error;
-    if (stack.empty()) {
-      stack.push_back(found);
-    } else {
-      stack.back() = found;
-    }
+    if (!stack.empty()) stack.pop_back();
+    if (found != nullptr) stack.push_back(found);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
-  return guarded_outside_host_functions([&](model::process&) {
-    if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return guarded_outside_host_functions([&] {
     const model::context* const current = model::this_thread().current();
-    *context = current != nullptr ? current->handle() : nullptr;
-    return CUDA_SUCCESS;
+    return store(context, current != nullptr ? current->handle() : nullptr);
   });
 }
 
@@ -146,20 +132,20 @@ CUresult cuCtxGetDevice(CUdevice* device) { return cuCtxGetDevice_v2(device, nul
 
 // Also works for a destroyed context.
 CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
-  return guarded_outside_host_functions([&](model::process& p) {
+  return guarded_outside_host_functions([&] {
     if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::context* found = nullptr;
-    if (const CUresult error = find_context_or_current(p, context, found)) return error;
+    model::context* const found = find_context_or_current(context);
+    if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     *device = found->owner().ordinal();
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
-  return guarded_outside_host_functions([&](model::process& p) {
+  return guarded_outside_host_functions([&] {
     if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::context* found = nullptr;
-    if (const CUresult error = find_context_or_current(p, context, found)) return error;
+    model::context* const found = find_context_or_current(context);
+    if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (!found->alive()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     *id = found->id();
     return CUDA_SUCCESS;
@@ -168,9 +154,9 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
 
 // The API version of contexts has been 3020 since CUDA 3.2.
 CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
-  return guarded_outside_host_functions([&](model::process& p) {
-    model::context* found = nullptr;
-    if (const CUresult error = find_context_or_current(p, context, found)) return error;
+  return guarded_outside_host_functions([&] {
+    model::context* const found = find_context_or_current(context);
+    if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (!found->alive())
       return context != nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -182,9 +168,9 @@ CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
 CUresult cuCtxSynchronize() { return cuCtxSynchronize_v2(nullptr); }
 
 CUresult cuCtxSynchronize_v2(CUcontext context) {
-  return guarded_outside_host_functions([&](model::process& p) {
-    model::context* found = nullptr;
-    if (const CUresult error = find_context_or_current(p, context, found)) return error;
+  return guarded_outside_host_functions([&] {
+    model::context* const found = find_context_or_current(context);
+    if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (const CUresult error = found->status()) return error;
     if (const CUresult error = model::check_context_not_capturing(*found)) return error;
     found->synchronize();
@@ -193,27 +179,19 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
 }
 
 CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
-  return guarded_outside_host_functions([&](model::process& p) {
-    model::context* found = nullptr;
-    model::event* recorded = nullptr;
-    if (const CUresult error = find_context_and_event(p, context, event, found, recorded))
-      return error;
-    if (&recorded->owner() != &found->base()) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult error = model::check_context_not_capturing(*found)) return error;
-    return found->record(*recorded);
+  return with_context_and_event(context, event, [](model::context& found, model::event& recorded) {
+    if (&recorded.owner() != &found.base()) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult error = model::check_context_not_capturing(found)) return error;
+    return found.record(recorded);
   });
 }
 
 // The event may belong to another context.
 CUresult cuCtxWaitEvent(CUcontext context, CUevent event) {
-  return guarded_outside_host_functions([&](model::process& p) {
-    model::context* found = nullptr;
-    model::event* awaited = nullptr;
-    if (const CUresult error = find_context_and_event(p, context, event, found, awaited))
-      return error;
-    if (const CUresult error = model::check_context_not_capturing(*found)) return error;
-    if (const CUresult error = model::check_event_not_captured(*awaited)) return error;
-    found->wait(awaited->recorded_point());
+  return with_context_and_event(context, event, [](model::context& found, model::event& awaited) {
+    if (const CUresult error = model::check_context_not_capturing(found)) return error;
+    if (const CUresult error = model::check_event_not_captured(awaited)) return error;
+    found.wait(awaited.recorded_point());
     return CUDA_SUCCESS;
   });
 }

@@ -13,19 +13,16 @@ namespace {
 // Calls body(context) with the context that has the settings of the current context: the primary
 // context if the current context is green.
 template <class Body>
-CUresult with_current(Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process&) {
-    model::context* context = nullptr;
-    const CUresult status = current_context(context);
-    return status == CUDA_SUCCESS ? body(context->base()) : status;
-  });
+CUresult with_settings_context(Body&& body) noexcept {
+  return guarded_outside_host_functions(
+      with_current_context([&](model::context& context) { return body(context.base()); }));
 }
 
 }  // namespace
 
 // Also works for a destroyed context.
 CUresult cuCtxGetFlags(unsigned* flags) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* const context = model::this_thread().current();
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
@@ -37,7 +34,7 @@ CUresult cuCtxGetFlags(unsigned* flags) {
 // CU_CTX_MAP_HOST and the flags for core dumps are fixed when a context is created and stay
 // unchanged.
 CUresult cuCtxSetFlags(unsigned flags) {
-  return with_current([&](model::context& context) {
+  return with_settings_context([&](model::context& context) {
     if (!valid_context_flags(flags, CU_CTX_MAP_HOST)) return CUDA_ERROR_INVALID_VALUE;
     constexpr unsigned fixed =
         CU_CTX_MAP_HOST | CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE;
@@ -49,13 +46,13 @@ CUresult cuCtxSetFlags(unsigned flags) {
 }
 
 CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
-  return with_current([&](model::context& context) {
+  return with_settings_context([&](model::context& context) {
     return value != nullptr ? context.limits.get(limit, *value) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  return with_current([&](model::context& context) {
+  return with_settings_context([&](model::context& context) {
     if (const CUresult error = context.limits.check(limit, value)) return error;
     if (const CUresult error = model::check_unsafe_call()) return error;
     return context.limits.set(limit, value);
@@ -63,15 +60,13 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
 }
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
-  return with_current([&](model::context& context) {
-    if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *config = context.cache_config.load(std::memory_order_relaxed);
-    return CUDA_SUCCESS;
+  return with_settings_context([&](model::context& context) {
+    return store(config, context.cache_config.load(std::memory_order_relaxed));
   });
 }
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
-  return with_current([&](model::context& context) {
+  return with_settings_context([&](model::context& context) {
     if (config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult error = model::check_unsafe_call()) return error;
     context.cache_config.store(config, std::memory_order_relaxed);
@@ -80,7 +75,7 @@ CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
 }
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  return with_current([&](model::context&) {
+  return with_settings_context([&](model::context&) {
     if (least != nullptr) *least = model::lowest_priority;
     if (greatest != nullptr) *greatest = model::highest_priority;
     return CUDA_SUCCESS;
@@ -89,8 +84,7 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   return guarded_outside_host_functions(with_current_context([&](model::context& context) {
-    model::process& p = model::this_process();
-    model::context* const found = p.contexts.find(peer);
+    model::context* const found = model::this_process().contexts.find(peer);
     if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult error = found->status()) return error;
@@ -102,8 +96,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
 
 CUresult cuCtxDisablePeerAccess(CUcontext peer) {
   return guarded_outside_captures(with_current_context([&](model::context& context) {
-    model::process& p = model::this_process();
-    model::context* const found = p.contexts.find(peer);
+    model::context* const found = model::this_process().contexts.find(peer);
     return found != nullptr ? context.disable_peer(*found) : CUDA_ERROR_INVALID_CONTEXT;
   }));
 }

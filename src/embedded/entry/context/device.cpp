@@ -2,35 +2,36 @@
 // embedded/entry/context/device.cpp - cuDevice*: devices and their attributes.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/model/memory/array_limits.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace weir::embedded::entry {
 
 namespace {
 
-// Calls body(device) with the device of an ordinal. First returns CUDA_ERROR_INVALID_VALUE if `out`
-// is null.
+// Calls body(device) with the device of an ordinal. Returns CUDA_ERROR_INVALID_VALUE if `out` is
+// null, before it checks the ordinal, and CUDA_ERROR_INVALID_DEVICE for an invalid ordinal.
 template <class Out, class Body>
 CUresult query_device(CUdevice ordinal, const Out* out, Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process& p) {
+  return guarded_outside_host_functions([&] {
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const model::device* const device = p.find_device(ordinal);
+    const model::device* const device = model::this_process().find_device(ordinal);
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     return body(*device);
   });
 }
 
-// Copies as much of a text as fits into a buffer of `length` bytes, with a terminating zero.
-// Returns true if all of it fitted.
-bool copy_text(const std::string& text, char* buffer, int length) noexcept {
-  const std::size_t room = static_cast<std::size_t>(length) - 1;
-  const std::size_t count = std::min(room, text.size());
+// Copies as much of a text as fits into a buffer of `length` bytes, with a terminating zero. The
+// length must not be 0; a negative length counts as unlimited. Returns true if all of it fitted.
+bool copy_text(std::string_view text, char* buffer, int length) noexcept {
+  const std::size_t count =
+      length < 0 ? text.size() : std::min(static_cast<std::size_t>(length) - 1, text.size());
   std::memcpy(buffer, text.data(), count);
   buffer[count] = '\0';
   return count == text.size();
@@ -56,46 +57,39 @@ std::optional<std::string> normalized_bus_id(const char* text) {
 }  // namespace
 
 CUresult cuDeviceGetCount(int* count) {
-  return guarded_outside_host_functions([&](model::process& p) {
-    if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *count = p.device_count();
-    return CUDA_SUCCESS;
-  });
+  return guarded_outside_host_functions(
+      [&] { return store(count, model::this_process().device_count()); });
 }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  return query_device(ordinal, device, [&](const model::device& found) {
-    *device = found.ordinal();
-    return CUDA_SUCCESS;
-  });
+  return query_device(ordinal, device,
+                      [&](const model::device& found) { return store(device, found.ordinal()); });
 }
 
 // Truncates a name that does not fit. A negative length counts as unlimited.
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   return query_device(device, name, [&](const model::device& found) {
     if (length == 0) return CUDA_ERROR_INVALID_VALUE;
-    copy_text(found.name(), name, length < 0 ? std::numeric_limits<int>::max() : length);
+    copy_text(found.name(), name, length);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
-  return query_device(device, uuid, [&](const model::device& found) {
-    *uuid = found.uuid();
-    return CUDA_SUCCESS;
-  });
+  return query_device(device, uuid,
+                      [&](const model::device& found) { return store(uuid, found.uuid()); });
 }
 
 CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
   return query_device(device, bytes, [&](const model::device& found) {
-    *bytes = found.total_memory();
-    return CUDA_SUCCESS;
+    return store(bytes, found.total_memory());
   });
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   return query_device(device, value, [&](const model::device& found) {
-    return found.attribute(attribute, *value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (attribute == 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
+    return store(value, found.attribute(attribute));
   });
 }
 
@@ -104,21 +98,19 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
 CUresult cuDeviceGetPCIBusId(char* bus_id, int length, CUdevice device) {
   return query_device(device, bus_id, [&](const model::device& found) {
     if (length == 0) return CUDA_ERROR_INVALID_VALUE;
-    const bool whole =
-        copy_text(found.bus_id(), bus_id, length < 0 ? std::numeric_limits<int>::max() : length);
+    const bool whole = copy_text(found.bus_id(), bus_id, length);
     return whole && length > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* bus_id) {
-  return guarded_outside_host_functions([&](model::process& p) {
+  return guarded_outside_host_functions([&] {
     if (device == nullptr || bus_id == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::optional<std::string> requested = normalized_bus_id(bus_id);
     if (!requested) return CUDA_ERROR_INVALID_VALUE;
-    for (int ordinal = 0; ordinal < p.device_count(); ++ordinal) {
-      if (p.find_device(ordinal)->bus_id() != *requested) continue;
-      *device = ordinal;
-      return CUDA_SUCCESS;
+    for (int ordinal = 0; ordinal < model::this_process().device_count(); ++ordinal) {
+      if (model::this_process().find_device(ordinal)->bus_id() != *requested) continue;
+      return store(device, ordinal);
     }
     return CUDA_ERROR_INVALID_DEVICE;
   });
@@ -129,8 +121,7 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   return query_device(device, can, [&](const model::device& found) {
     const model::device* const peer_device = model::this_process().find_device(peer);
     if (peer_device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-    *can = peer_device != &found ? 1 : 0;
-    return CUDA_SUCCESS;
+    return store(can, peer_device != &found ? 1 : 0);
   });
 }
 
@@ -143,11 +134,9 @@ CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CU
     switch (attribute) {
       case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
       case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
-      case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED: *value = 1; return CUDA_SUCCESS;
+      case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED: return store(value, 1);
       case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:  // 0 is the best rank
-      case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
-        *value = 0;
-        return CUDA_SUCCESS;
+      case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED: return store(value, 0);
     }
     return CUDA_ERROR_INVALID_VALUE;
   });
@@ -158,33 +147,20 @@ CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CU
 CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* elements, CUarray_format format,
                                             unsigned channels, CUdevice device) {
   return query_device(device, elements, [&](const model::device&) {
-    std::size_t bytes = 0;
-    switch (format) {
-      case CU_AD_FORMAT_UNSIGNED_INT8:
-      case CU_AD_FORMAT_SIGNED_INT8: bytes = 1; break;
-      case CU_AD_FORMAT_UNSIGNED_INT16:
-      case CU_AD_FORMAT_SIGNED_INT16:
-      case CU_AD_FORMAT_HALF: bytes = 2; break;
-      case CU_AD_FORMAT_UNSIGNED_INT32:
-      case CU_AD_FORMAT_SIGNED_INT32:
-      case CU_AD_FORMAT_FLOAT: bytes = 4; break;
-      default: return CUDA_ERROR_INVALID_VALUE;
-    }
+    const model::format_traits traits = model::traits_of(format);
+    if (traits.channel_bytes == 0 || traits.channels != model::any_channels)
+      return CUDA_ERROR_INVALID_VALUE;
     if (channels != 1 && channels != 2 && channels != 4) return CUDA_ERROR_INVALID_VALUE;
     constexpr std::size_t max_elements = std::size_t{1} << 30;
     constexpr std::size_t max_bytes = std::size_t{1} << 32;
-    *elements = std::min(max_elements, max_bytes / (bytes * channels));
-    return CUDA_SUCCESS;
+    return store(elements, std::min(max_elements, max_bytes / (traits.channel_bytes * channels)));
   });
 }
 
 // Reports no support for any affinity type, because a context cannot be restricted to some
 // multiprocessors.
 CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType, CUdevice device) {
-  return query_device(device, supported, [&](const model::device&) {
-    *supported = 0;
-    return CUDA_SUCCESS;
-  });
+  return query_device(device, supported, [&](const model::device&) { return store(supported, 0); });
 }
 
 }  // namespace weir::embedded::entry

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // embedded/entry/context/green_context.cpp - cuGreenCtx*: contexts that are restricted to a part of
-// their device.
+// their device. cuDeviceGetDevResource, cuDevSmResourceSplitByCount, cuDevResourceGenerateDesc:
+// parts of devices.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/model/core/device_resource.hpp"
+
+#include <algorithm>
+#include <vector>
 
 namespace weir::embedded::entry {
 
@@ -12,8 +17,8 @@ namespace {
 // equal handles.
 template <class Body>
 CUresult with_green(CUgreenCtx handle, Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process& p) {
-    model::context* const found = p.contexts.find(handle);
+  return guarded_outside_host_functions([&] {
+    model::context* const found = model::this_process().contexts.find(handle);
     if (found == nullptr || !found->green()) return CUDA_ERROR_INVALID_CONTEXT;
     if (const CUresult error = found->status()) return error;
     return body(*found);
@@ -26,20 +31,23 @@ CUgreenCtx green_handle(const model::context& context) {
 
 CUcontext context_handle(CUgreenCtx green) { return reinterpret_cast<CUcontext>(green); }
 
-CUresult write_part(const model::device_resource& part, CUdevResource* resource,
-                    CUdevResourceType type) {
+// Stores the part of its device that the context may use: all of it, unless the context is green.
+CUresult get_resource(const model::context& context, CUdevResource* resource,
+                      CUdevResourceType type) {
   if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+  const auto part =
+      context.green() ? context.part() : model::device_resource::whole(context.owner());
   part.write(*resource);
   return CUDA_SUCCESS;
 }
 
 // Creates a green context, which retains the primary context of its device. Throws std::bad_alloc.
-CUresult open_green(model::process& p, const model::device_resource& part, CUgreenCtx* out) {
+CUresult open_green(const model::device_resource& part, CUgreenCtx* out) {
   model::device& target_device = *part.owner;
   if (const CUresult error = target_device.retain_primary_for_green()) return error;
   CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
   try {
-    status = open_object(p.contexts, out, [&](model::context& created) {
+    status = open_object(model::this_process().contexts, out, [&](model::context& created) {
       return created.open_green(target_device.primary(), part);
     });
   } catch (...) {
@@ -55,16 +63,16 @@ CUresult open_green(model::process& p, const model::device_resource& part, CUgre
 // A null `desc` gives the green context the whole device.
 CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc desc, CUdevice ordinal,
                           unsigned flags) {
-  return guarded_outside_host_functions([&](model::process& p) {
+  return guarded_outside_host_functions([&] {
     if (green == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::device* const device = p.find_device(ordinal);
+    model::device* const device = model::this_process().find_device(ordinal);
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     if (flags != CU_GREEN_CTX_DEFAULT_STREAM) return CUDA_ERROR_INVALID_VALUE;
-    if (desc == nullptr) return open_green(p, model::device_resource::whole(*device), green);
-    const model::resource_desc* const found = p.resource_descs.find(desc);
+    if (desc == nullptr) return open_green(model::device_resource::whole(*device), green);
+    const model::resource_desc* const found = model::this_process().resource_descs.find(desc);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (found->part.owner != device) return CUDA_ERROR_INVALID_DEVICE;
-    return open_green(p, found->part, green);
+    return open_green(found->part, green);
   });
 }
 
@@ -78,29 +86,25 @@ CUresult cuGreenCtxDestroy(CUgreenCtx green) {
 
 CUresult cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return with_green(green, [&](const model::context& found) {
-    *context = found.handle();
-    return CUDA_SUCCESS;
-  });
+  return with_green(green,
+                    [&](const model::context& found) { return store(context, found.handle()); });
 }
 
 CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource* resource,
                                   CUdevResourceType type) {
   if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_green(
-      green, [&](const model::context& found) { return write_part(found.part(), resource, type); });
+      green, [&](const model::context& found) { return get_resource(found, resource, type); });
 }
 
 // A null context is an error and does not stand for the current context.
 CUresult cuCtxGetDevResource(CUcontext context, CUdevResource* resource, CUdevResourceType type) {
   if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return guarded_outside_host_functions([&](model::process& p) {
-    model::context* const found = p.contexts.find(context);
+  return guarded_outside_host_functions([&] {
+    model::context* const found = model::this_process().contexts.find(context);
     if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (const CUresult error = found->status()) return error;
-    return write_part(
-        found->green() ? found->part() : model::device_resource::whole(found->owner()), resource,
-        type);
+    return get_resource(*found, resource, type);
   });
 }
 
@@ -111,10 +115,7 @@ CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long* id) {
     if (const model::context* const current = model::this_thread().current())
       green = green_handle(*current);
   }
-  return with_green(green, [&](const model::context& found) {
-    *id = found.id();
-    return CUDA_SUCCESS;
-  });
+  return with_green(green, [&](const model::context& found) { return store(id, found.id()); });
 }
 
 CUresult cuGreenCtxRecordEvent(CUgreenCtx green, CUevent event) {
@@ -137,24 +138,78 @@ CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx green, unsigned fla
 }
 
 CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
-  return guarded([&](model::process& p) {
+  return guarded([&] {
     if (green == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* found = nullptr;
-    if (const CUresult error = find_stream(p, stream, found)) return error;
-    *green = green_handle(found->owner());
-    return CUDA_SUCCESS;
+    if (const CUresult error = find_stream(stream, found)) return error;
+    return store(green, green_handle(found->owner()));
   });
 }
 
 // Returns the primary context even for a stream of a green context, unlike cuStreamGetCtx.
 CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
-  return guarded([&](model::process& p) {
+  return guarded([&] {
     if (context == nullptr && green == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* found = nullptr;
-    if (const CUresult error = find_stream(p, stream, found)) return error;
+    if (const CUresult error = find_stream(stream, found)) return error;
     if (context != nullptr) *context = found->owner().base().handle();
     if (green != nullptr) *green = green_handle(found->owner());
     return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource* resource, CUdevResourceType type) {
+  return with_device(ordinal, [&](model::device& device) {
+    if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+    model::device_resource::whole(device).write(*resource);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Divides a part of a device into at most `*group_count` groups, and stores their number and,
+// unless `rest` is null, the rest. If `groups` is null, only stores the largest possible number of
+// groups.
+CUresult cuDevSmResourceSplitByCount(CUdevResource* groups, unsigned* group_count,
+                                     const CUdevResource* input, CUdevResource* rest,
+                                     unsigned flags, unsigned least) {
+  return guarded_outside_host_functions([&] {
+    if (input == nullptr || group_count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (input->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+    const auto whole = model::device_resource::read(*input);
+    if (!whole) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
+    model::sm_split split;
+    if (const CUresult error = model::split_by_count(*whole, least, flags, split)) return error;
+    if (groups == nullptr) {
+      *group_count = split.groups;
+      return CUDA_SUCCESS;
+    }
+    const unsigned used_groups = std::min(*group_count, split.groups);
+    if (used_groups == 0) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < used_groups; ++i) split.group.write(groups[i]);
+    if (rest != nullptr) model::remaining_after(*whole, split, used_groups).write(*rest);
+    *group_count = used_groups;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* desc, CUdevResource* resources,
+                                   unsigned count) {
+  return guarded_outside_host_functions([&] {
+    if (desc == nullptr || resources == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+    std::vector<model::device_resource> parts;
+    for (unsigned i = 0; i < count; ++i) {
+      if (resources[i].type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+      const auto part = model::device_resource::read(resources[i]);
+      if (!part) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
+      parts.push_back(*part);
+    }
+    model::device_resource whole;
+    if (const CUresult error = model::merge_parts(parts, whole)) return error;
+    auto& table = model::this_process().resource_descs;
+    model::resource_desc* const created = table.acquire();
+    created->part = whole;
+    return store(desc, static_cast<CUdevResourceDesc>(table.publish(created)));
   });
 }
 

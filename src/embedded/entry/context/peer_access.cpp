@@ -12,12 +12,6 @@ using namespace abi;
 
 namespace {
 
-CUresult check_context(CUcontext peer) {
-  if (peer == nullptr) return CUDA_SUCCESS;
-  const model::context* found = model::this_process().contexts.find(peer);
-  return found == nullptr ? CUDA_ERROR_INVALID_CONTEXT : found->status();
-}
-
 // Calls visit(legacy stream) for each context of the copy other than the context of target_stream.
 // Does nothing in a capture.
 template <class Visit>
@@ -35,16 +29,22 @@ void for_each_peer_stream(const model::stream& target_stream, const model::copy_
 }  // namespace
 
 CUresult check_contexts(const copy_contexts& contexts) {
-  const CUresult status = check_context(contexts.dst);
-  return status != CUDA_SUCCESS ? status : check_context(contexts.src);
+  for (const CUcontext handle : {contexts.dst, contexts.src}) {
+    if (handle == nullptr) continue;
+    const model::context* const found = model::this_process().contexts.find(handle);
+    if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (const CUresult error = found->status()) return error;
+  }
+  return CUDA_SUCCESS;
 }
 
-model::copy_users resolve_copy_users(const model::process& p, const model::stream& target_stream,
+model::copy_users resolve_copy_users(const model::stream& target_stream,
                                      const copy_contexts* contexts) {
-  const model::memory_user default_user = copy_user_for(p, target_stream);
+  const model::memory_user default_user = copy_user_for(target_stream);
   if (contexts == nullptr) return {default_user, default_user};
   const auto user_of = [&](CUcontext context) -> model::memory_user {
-    model::context* const found = context != nullptr ? p.contexts.find(context) : nullptr;
+    model::context* const found =
+        context != nullptr ? model::this_process().contexts.find(context) : nullptr;
     return {found != nullptr ? found : default_user.user_context, true};
   };
   return {user_of(contexts->dst), user_of(contexts->src)};

@@ -18,15 +18,15 @@ abi::CUresult check_contexts(const copy_contexts& contexts);
 // Returns the context whose device accesses each side of a copy. If `contexts` is not null, it
 // names them; otherwise it is copy_user_for() for both sides. Memory that a context owns can be
 // copied with any context.
-model::copy_users resolve_copy_users(const model::process& p, const model::stream& target_stream,
+model::copy_users resolve_copy_users(const model::stream& target_stream,
                                      const copy_contexts* contexts);
-// Like resolve_copy_users(), but returns at once if the process has a single device, which may
-// access all memory.
-inline model::copy_users users_of_copy(const model::process& p, const model::stream& target_stream,
+// Like resolve_copy_users(), but returns no contexts if the process has a single device. That
+// device may access all memory, so no access is checked.
+inline model::copy_users users_of_copy(const model::stream& target_stream,
                                        const copy_contexts* contexts = nullptr) {
-  if (!p.has_several_devices()) [[likely]]
+  if (!model::this_process().has_several_devices()) [[likely]]
     return {};
-  return resolve_copy_users(p, target_stream, contexts);
+  return resolve_copy_users(target_stream, contexts);
 }
 
 // Makes a synchronous copy between contexts wait for the earlier work of all blocking streams of

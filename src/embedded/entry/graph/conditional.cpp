@@ -9,8 +9,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Finds the condition of a new node. No other node may use it. It must have been created for the
-// outermost graph that contains target_graph, or for a subgraph of that graph.
+// Finds the condition of a new node. No other node may use it. It must have been created in the
+// context params.ctx, for the outermost graph that contains target_graph or for a subgraph of it.
 CUresult find_condition(const CUDA_CONDITIONAL_NODE_PARAMS& params,
                         const model::graph& target_graph, model::condition*& out) {
   out = model::condition::find(params.handle);
@@ -25,12 +25,12 @@ CUresult find_condition(const CUDA_CONDITIONAL_NODE_PARAMS& params,
 
 CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph graph,
                                         CUcontext context, unsigned initial, unsigned flags) {
-  return with_graphs_outside_host_functions([&](model::process& p) {
+  return with_graphs_outside_host_functions([&] {
     model::graph* const target_graph = find_graph(graph);
     if (handle == nullptr || target_graph == nullptr ||
         (flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT) != 0)
       return CUDA_ERROR_INVALID_VALUE;
-    const model::context* const found = p.contexts.find(context);
+    const model::context* const found = model::this_process().contexts.find(context);
     if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     *handle = model::make_condition(*target_graph, *found, initial, flags).handle();
     return CUDA_SUCCESS;
@@ -39,26 +39,21 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgrap
 
 CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                          std::size_t count, CUgraphNodeParams& params) {
-  return with_graphs([&](model::process&) {
-    model::graph* target_graph = nullptr;
-    std::vector<model::graph_node*> predecessors;
-    if (const CUresult error = find_graph_and_dependencies(node, graph, dependencies, count,
-                                                           target_graph, predecessors))
-      return error;
+  const auto make = [&](model::graph& target_graph, const auto& predecessors,
+                        model::graph_node*& created) {
     CUDA_CONDITIONAL_NODE_PARAMS& input = params.conditional;
     if (!unused_bytes_are_zero(params) || !model::may_have_bodies(input.type, input.size))
       return CUDA_ERROR_INVALID_VALUE;
-    model::condition* controlling_condition = nullptr;
-    if (const CUresult error = find_condition(input, *target_graph, controlling_condition))
-      return error;
-    const model::graph_node& created = model::add_conditional(*target_graph, *controlling_condition,
-                                                              input.type, input.size, predecessors);
+    model::condition* condition = nullptr;
+    if (const CUresult error = find_condition(input, target_graph, condition)) return error;
+    created =
+        &model::add_conditional(target_graph, *condition, input.type, input.size, predecessors);
     // The program may read this array while the node exists, but must not write to it.
-    input.phGraph_out =
-        const_cast<CUgraph*>(std::get<model::conditional_params>(created.params).handles.data());
-    *node = created.handle();
+    const auto& handles = std::get<model::conditional_params>(created->params).handles;
+    input.phGraph_out = const_cast<CUgraph*>(handles.data());
     return CUDA_SUCCESS;
-  });
+  };
+  return add_node(node, graph, dependencies, count, make);
 }
 
 }  // namespace weir::embedded::entry

@@ -5,20 +5,30 @@
 #include "embedded/entry/graph/node_params.hpp"
 #include "embedded/model/graph/graph_exec.hpp"
 
+#include <utility>
+
 namespace weir::embedded::entry {
 
 namespace {
 
-// Changes a node of an executable to the parameters that read_params(input..., params) reads.
-// `node` is the node of the instantiated graph, which must still exist.
-template <class... Input>
-CUresult set(CUgraphExec exec, CUgraphNode node, const Input&... input) {
-  return with_graphs([&](model::process& p) {
-    model::graph_exec* found = p.graph_execs.find(exec);
+// Calls body(executable) for a call about a node of it. `node` is the node of the instantiated
+// graph, which must still exist.
+template <class Body>
+CUresult with_exec_node(CUgraphExec exec, CUgraphNode node, Body body) {
+  return with_graphs([&] {
+    model::graph_exec* const found = model::this_process().graph_execs.find(exec);
     if (found == nullptr || find_node(node) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return body(*found);
+  });
+}
+
+// Changes a node of an executable to the parameters that read_params(input..., params) reads.
+template <class... Input>
+CUresult set_exec_node(CUgraphExec exec, CUgraphNode node, const Input&... input) {
+  return with_exec_node(exec, node, [&](model::graph_exec& target_exec) {
     model::node_params params;
     if (const CUresult error = read_params(input..., params)) return error;
-    return found->set_node(node, params);
+    return target_exec.set_node(node, std::move(params));
   });
 }
 
@@ -26,44 +36,42 @@ CUresult set(CUgraphExec exec, CUgraphNode node, const Input&... input) {
 
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                       const CUDA_HOST_NODE_PARAMS* params) {
-  return set(exec, node, params);
+  return set_exec_node(exec, node, params);
 }
 
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMSET_NODE_PARAMS* params, CUcontext context) {
-  return set(exec, node, params, context);
+  return set_exec_node(exec, node, params, context);
 }
 
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMCPY3D* params, CUcontext context) {
-  return set(exec, node, params, context);
+  return set_exec_node(exec, node, params, context);
 }
 
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
                                            const CUDA_KERNEL_NODE_PARAMS* params) {
-  return set(exec, node, params);
+  return set_exec_node(exec, node, params);
 }
 
 CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                             const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return set(exec, node, params);
+  return set_exec_node(exec, node, params);
 }
 
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return set(exec, node, model::record_params{event});
+  return set_exec_node(exec, node, model::record_params{event});
 }
 
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return set(exec, node, model::wait_params{event});
+  return set_exec_node(exec, node, model::wait_params{event});
 }
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
-  return with_graphs([&](model::process& p) {
-    model::graph_exec* found = p.graph_execs.find(exec);
-    const model::graph* child_graph = find_graph(child);
-    return found == nullptr || child_graph == nullptr || find_node(node) == nullptr
-               ? CUDA_ERROR_INVALID_VALUE
-               : found->set_child(node, *child_graph);
+  return with_exec_node(exec, node, [&](model::graph_exec& target_exec) {
+    const model::graph* const child_graph = find_graph(child);
+    return child_graph == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                  : target_exec.set_child(node, *child_graph);
   });
 }
 
@@ -71,24 +79,20 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
   if (params != nullptr && params->type == CU_GRAPH_NODE_TYPE_GRAPH) {
     return cuGraphExecChildGraphNodeSetParams(exec, node, params->graph.graph);
   }
-  return set(exec, node, params);
+  return set_exec_node(exec, node, params);
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
-  return with_graphs([&](model::process& p) {
-    model::graph_exec* found = p.graph_execs.find(exec);
-    return found == nullptr || find_node(node) == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                                          : found->set_enabled(node, enabled != 0);
+  return with_exec_node(exec, node, [&](model::graph_exec& target_exec) {
+    return target_exec.set_enabled(node, enabled != 0);
   });
 }
 
 CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
-  return with_graphs([&](model::process& p) {
-    model::graph_exec* found = p.graph_execs.find(exec);
-    if (found == nullptr || enabled == nullptr || find_node(node) == nullptr)
-      return CUDA_ERROR_INVALID_VALUE;
+  return with_exec_node(exec, node, [&](model::graph_exec& target_exec) {
     bool is_enabled = false;
-    if (const CUresult error = found->get_enabled(node, is_enabled)) return error;
+    if (enabled == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult error = target_exec.get_enabled(node, is_enabled)) return error;
     *enabled = is_enabled ? 1 : 0;
     return CUDA_SUCCESS;
   });
@@ -96,8 +100,8 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* ena
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
                               CUgraphExecUpdateResultInfo* result) {
-  return with_graphs_outside_host_functions([&](model::process& p) {
-    model::graph_exec* found = p.graph_execs.find(exec);
+  return with_graphs_outside_host_functions([&] {
+    model::graph_exec* found = model::this_process().graph_execs.find(exec);
     const model::graph* target_graph = find_graph(graph);
     if (found == nullptr || target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::exec_topology::difference reason;

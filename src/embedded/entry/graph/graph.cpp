@@ -18,22 +18,15 @@ struct edge {
 // Fills the caller's lists with up to `*count` entries by put(index, entry), and sets the rest of
 // the lists to null. If `list` is null, only stores the number of entries in `*count`. A `*count`
 // of 0 is an error if there are entries.
-template <class Entries, class Put>
-CUresult fill(const Entries& entries, const CUgraphNode* list, size_t* count, Put put) {
-  const std::size_t existing_count = entries.size();
+template <class Entry, class Put>
+CUresult fill(const std::vector<Entry>& entries, const CUgraphNode* list, size_t* count, Put put) {
   if (list == nullptr) {
-    *count = existing_count;
+    *count = entries.size();
     return CUDA_SUCCESS;
   }
-  if (*count == 0 && existing_count != 0) return CUDA_ERROR_INVALID_VALUE;
-  for (std::size_t i = 0; i < *count; ++i) {
-    if (i < existing_count) {
-      put(i, entries[i]);
-    } else {
-      put(i, typename Entries::value_type{});
-    }
-  }
-  *count = std::min(*count, existing_count);
+  if (*count == 0 && !entries.empty()) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < *count; ++i) put(i, i < entries.size() ? entries[i] : Entry{});
+  *count = std::min(*count, entries.size());
   return CUDA_SUCCESS;
 }
 
@@ -47,21 +40,22 @@ CUresult fill_nodes(const std::vector<model::graph_node*>& entries, CUgraphNode*
               [&](std::size_t i, const model::graph_node* node) { nodes[i] = handle_of(node); });
 }
 
-// Like fill(), for edges. Returns CUDA_ERROR_LOSSY_QUERY if an edge has data but the caller did not
-// request edge data.
-template <class Put>
-CUresult fill_edges(const std::vector<edge>& entries, const CUgraphNode* list,
-                    CUgraphEdgeData* data, size_t* count, Put put) {
+// Like fill(), for lists of the sources, targets and data of edges. A null list is not filled.
+// Returns CUDA_ERROR_LOSSY_QUERY if an edge has data and the caller requested nodes without data.
+CUresult fill_edges(const std::vector<edge>& entries, CUgraphNode* from, CUgraphNode* to,
+                    CUgraphEdgeData* data, size_t* count) {
   const auto edge_data_of = [](const edge& e) {
     return e.to == nullptr ? CUgraphEdgeData{} : model::graph::edge_data_of(*e.from, *e.to);
   };
   const auto is_programmatic = [&](const edge& e) {
     return !e.to->programmatic_edges.empty() && edge_data_of(e).type != 0;
   };
+  const CUgraphNode* const list = from != nullptr ? from : to;
   if (list != nullptr && data == nullptr && std::ranges::any_of(entries, is_programmatic))
     return CUDA_ERROR_LOSSY_QUERY;
   return fill(entries, list, count, [&](std::size_t i, const edge& e) {
-    put(i, e);
+    if (from != nullptr) from[i] = handle_of(e.from);
+    if (to != nullptr) to[i] = handle_of(e.to);
     if (data != nullptr) data[i] = edge_data_of(e);
   });
 }
@@ -85,7 +79,7 @@ CUresult find_edges(const CUgraphNode* from, const CUgraphNode* to, size_t count
 }  // namespace
 
 CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     if (graph == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     *graph = model::graph::make().handle();
     return CUDA_SUCCESS;
@@ -93,7 +87,7 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     model::graph* found = find_graph(graph);
     if (found == nullptr || found->is_subgraph()) return CUDA_ERROR_INVALID_VALUE;
     if (found->has_capture_inside()) return CUDA_ERROR_ILLEGAL_STATE;
@@ -103,7 +97,7 @@ CUresult cuGraphDestroy(CUgraph graph) {
 }
 
 CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     const model::graph* found = find_graph(original);
     if (found == nullptr || clone == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (found->is_noncopyable()) return CUDA_ERROR_NOT_SUPPORTED;
@@ -113,11 +107,12 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
 }
 
 CUresult cuGraphNodeFindInClone(CUgraphNode* clone, CUgraphNode original, CUgraph graph) {
-  return with_graphs_outside_host_functions([&](model::process&) {
-    model::graph* target_graph = find_graph(graph);
-    if (clone == nullptr || target_graph == nullptr || find_node(original) == nullptr)
+  return with_graphs_outside_host_functions([&] {
+    model::graph* const target_graph = find_graph(graph);
+    const model::graph_node* const node = find_node(original);
+    if (clone == nullptr || target_graph == nullptr || node == nullptr)
       return CUDA_ERROR_INVALID_VALUE;
-    const model::graph_node* found = target_graph->counterpart(original);
+    const model::graph_node* found = target_graph->counterpart(*node);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *clone = found->handle();
     return CUDA_SUCCESS;
@@ -125,7 +120,7 @@ CUresult cuGraphNodeFindInClone(CUgraphNode* clone, CUgraphNode original, CUgrap
 }
 
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     const model::graph* found = find_graph(graph);
     if (found == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return fill_nodes(found->nodes(), nodes, count);
@@ -133,7 +128,7 @@ CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
 }
 
 CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     const model::graph* found = find_graph(graph);
     if (found == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::vector<model::graph_node*> roots;
@@ -146,26 +141,22 @@ CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
 
 CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
                             CUgraphEdgeData* edges, size_t* count) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     const model::graph* found = find_graph(graph);
     if (found == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if ((from == nullptr) != (to == nullptr) || (edges != nullptr && from == nullptr))
       return CUDA_ERROR_INVALID_VALUE;
     std::vector<edge> found_edges;
-    found_edges.reserve(found->edge_count());
     for (model::graph_node* node : found->nodes()) {
       for (model::graph_node* after : node->dependents) found_edges.push_back({node, after});
     }
-    return fill_edges(found_edges, from, edges, count, [&](std::size_t i, const edge& e) {
-      from[i] = handle_of(e.from);
-      to[i] = handle_of(e.to);
-    });
+    return fill_edges(found_edges, from, to, edges, count);
   });
 }
 
 CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                    const CUgraphEdgeData* edges, size_t count) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     const model::graph* target_graph = find_graph(graph);
     if (target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::vector<edge> requested;
@@ -186,7 +177,7 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const
 
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                       const CUgraphEdgeData*, size_t count) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     model::graph* target_graph = find_graph(graph);
     if (target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (target_graph->capturing() && count != 0) return CUDA_ERROR_ILLEGAL_STATE;
@@ -204,34 +195,33 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, co
 
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* dependencies,
                                        CUgraphEdgeData* edges, size_t* count) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     model::graph_node* const found = find_node(node);
     if (found == nullptr || count == nullptr || (edges != nullptr && dependencies == nullptr))
       return CUDA_ERROR_INVALID_VALUE;
     std::vector<edge> found_edges;
     for (model::graph_node* before : found->dependencies) found_edges.push_back({before, found});
-    return fill_edges(found_edges, dependencies, edges, count,
-                      [&](std::size_t i, const edge& e) { dependencies[i] = handle_of(e.from); });
+    return fill_edges(found_edges, dependencies, nullptr, edges, count);
   });
 }
 
 CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes,
                                          CUgraphEdgeData* edges, size_t* count) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     model::graph_node* const found = find_node(node);
     if (found == nullptr || count == nullptr || (edges != nullptr && nodes == nullptr))
       return CUDA_ERROR_INVALID_VALUE;
     std::vector<edge> found_edges;
     for (model::graph_node* after : found->dependents) found_edges.push_back({found, after});
-    return fill_edges(found_edges, nodes, edges, count,
-                      [&](std::size_t i, const edge& e) { nodes[i] = handle_of(e.to); });
+    return fill_edges(found_edges, nullptr, nodes, edges, count);
   });
 }
 
 CUresult cuGraphDestroyNode(CUgraphNode node) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     model::graph_node* found = find_node(node);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    // The node that owned the graph was destroyed, and only a capture still keeps the graph.
     if (found->owner->orphaned_root() != nullptr) return CUDA_ERROR_INVALID_VALUE;
     // A capture into the node's child graph prevents the removal. A capture into the body graph of
     // a conditional node does not.
@@ -249,7 +239,7 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
 
 // Unknown flags are ignored.
 CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
-  return with_graphs_outside_host_functions([&](model::process&) {
+  return with_graphs_outside_host_functions([&] {
     const model::graph* found = find_graph(graph);
     if (found == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::ofstream file{path};

@@ -21,12 +21,12 @@ constexpr unsigned long long reported_flags =
     CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
 
 bool runs_from_device(const model::graph_node* node) {
-  return std::holds_alternative<model::memset_params>(node->params) ||
-         std::holds_alternative<model::copy_params>(node->params) ||
-         std::holds_alternative<model::child_params>(node->params) ||
-         std::holds_alternative<model::kernel_params>(node->params);
+  return model::is_any_of<model::memset_params, model::copy_params, model::child_params,
+                          model::kernel_params>(node->params);
 }
 
+// Checks the flag for launches by kernels, if it is set. Sets `reason` to success, or to a node
+// that kernels cannot launch.
 CUresult check_flags(const model::graph& source_graph, unsigned long long flags,
                      instantiate_error& reason) {
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
@@ -43,10 +43,13 @@ CUresult check_flags(const model::graph& source_graph, unsigned long long flags,
   return CUDA_SUCCESS;
 }
 
+// Instantiates a graph and reports the outcome in `reason`. reason.result is
+// CUDA_GRAPH_INSTANTIATE_ERROR for errors that precede the check of the graph's nodes, and for
+// CUDA_ERROR_NOT_SUPPORTED and CUDA_ERROR_OUT_OF_MEMORY, which no node causes.
 CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
                      unsigned long long valid_flags, instantiate_error& reason) {
   reason.result = CUDA_GRAPH_INSTANTIATE_ERROR;
-  return with_graphs_outside_host_functions([&](model::process& p) {
+  const CUresult status = with_graphs_outside_host_functions([&] {
     if ((flags & ~valid_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult error = current_context(context)) return error;
@@ -55,17 +58,13 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
     if (source_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (source_graph->is_subgraph()) return CUDA_ERROR_NOT_SUPPORTED;
     if (const CUresult error = check_flags(*source_graph, flags, reason)) return error;
-    return open_object(p.graph_execs, exec, [&](model::graph_exec& created) {
-      try {
-        const CUresult status = created.instantiate(*source_graph, flags, reason);
-        if (status == CUDA_ERROR_NOT_SUPPORTED) reason.result = CUDA_GRAPH_INSTANTIATE_ERROR;
-        return status;
-      } catch (const std::bad_alloc&) {
-        reason.result = CUDA_GRAPH_INSTANTIATE_ERROR;
-        return CUDA_ERROR_OUT_OF_MEMORY;
-      }
+    return open_object(model::this_process().graph_execs, exec, [&](model::graph_exec& created) {
+      return created.instantiate(*source_graph, flags, reason);
     });
   });
+  if (status == CUDA_ERROR_NOT_SUPPORTED || status == CUDA_ERROR_OUT_OF_MEMORY)
+    reason.result = CUDA_GRAPH_INSTANTIATE_ERROR;
+  return status;
 }
 
 // Looks up an executable graph for a launch. If the stream captures, returns an error and
@@ -98,8 +97,8 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
 }
 
 CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
-  return guarded([&](model::process& p) {
-    const model::graph_exec* found = p.graph_execs.find(exec);
+  return guarded([&] {
+    const model::graph_exec* found = model::this_process().graph_execs.find(exec);
     if (found == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *flags = found->flags() & reported_flags;
     return CUDA_SUCCESS;
@@ -107,11 +106,12 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  return guarded_outside_captures([&](model::process& p) {
-    model::graph_exec* found = p.graph_execs.find(exec);
-    if (found == nullptr || !p.graph_execs.retire(found, exec)) return CUDA_ERROR_INVALID_VALUE;
+  return guarded_outside_captures([&] {
+    auto& table = model::this_process().graph_execs;
+    model::graph_exec* found = table.find(exec);
+    if (found == nullptr || !table.retire(found, exec)) return CUDA_ERROR_INVALID_VALUE;
     found->close();
-    p.graph_execs.recycle(found);
+    table.recycle(found);
     return CUDA_SUCCESS;
   });
 }

@@ -5,18 +5,8 @@
 #include "embedded/model/graph/conditional.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace weir::embedded::entry {
-
-namespace {
-
-bool has_duplicates(std::vector<model::graph_node*> nodes) {
-  std::ranges::sort(nodes);
-  return std::ranges::adjacent_find(nodes) != nodes.end();
-}
-
-}  // namespace
 
 CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::graph& owning_graph,
                     std::vector<model::graph_node*>& out) {
@@ -30,15 +20,13 @@ CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::
   return CUDA_SUCCESS;
 }
 
-CUresult find_graph_and_dependencies(const CUgraphNode* node, CUgraph graph,
-                                     const CUgraphNode* dependencies, std::size_t count,
-                                     model::graph*& target_graph,
-                                     std::vector<model::graph_node*>& predecessors) {
-  target_graph = find_graph(graph);
-  if (node == nullptr || target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult error = find_nodes(dependencies, count, *target_graph, predecessors))
-    return error;
-  return has_duplicates(predecessors) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+CUresult find_dependencies(const CUgraphNode* handles, std::size_t count,
+                           const model::graph& owning_graph, std::vector<model::graph_node*>& out) {
+  if (const CUresult error = find_nodes(handles, count, owning_graph, out)) return error;
+  std::vector<model::graph_node*> sorted{out};
+  std::ranges::sort(sorted);
+  const bool are_distinct = std::ranges::adjacent_find(sorted) == sorted.end();
+  return are_distinct ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult check_child(const model::graph* child, const model::graph& target_graph,
@@ -53,12 +41,7 @@ CUresult check_child(const model::graph* child, const model::graph& target_graph
 }
 
 bool have_no_data(const CUgraphEdgeData* edges, std::size_t count) {
-  const auto has_no_data = [](const CUgraphEdgeData& edge) {
-    const bool reserved = std::any_of(std::begin(edge.reserved), std::end(edge.reserved),
-                                      [](unsigned char byte) { return byte != 0; });
-    return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0 && !reserved;
-  };
-  return edges == nullptr || std::all_of(edges, edges + count, has_no_data);
+  return edges == nullptr || std::all_of(edges, edges + count, &model::graph::is_ordinary);
 }
 
 }  // namespace weir::embedded::entry

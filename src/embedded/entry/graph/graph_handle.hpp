@@ -2,8 +2,10 @@
 // embedded/entry/graph/graph_handle.hpp - helpers for the entry points of graphs and captures.
 #pragma once
 
+#include <functional>
 #include <mutex>
-#include <span>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "embedded/entry/entry.hpp"
@@ -16,18 +18,18 @@ namespace weir::embedded::entry {
 // entry point.
 template <class Body>
 CUresult with_graphs(Body&& body) noexcept {
-  return guarded([&](model::process& p) {
-    const std::lock_guard lock{p.graphs_mutex};
-    return body(p);
+  return guarded([&] {
+    const std::lock_guard lock{model::this_process().graphs_mutex};
+    return body();
   });
 }
 
 // Like with_graphs(), for an entry point that a host function may not call.
 template <class Body>
 CUresult with_graphs_outside_host_functions(Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process& p) {
-    const std::lock_guard lock{p.graphs_mutex};
-    return body(p);
+  return guarded_outside_host_functions([&] {
+    const std::lock_guard lock{model::this_process().graphs_mutex};
+    return body();
   });
 }
 
@@ -39,23 +41,67 @@ inline model::graph* find_graph(CUgraph handle) {
 inline model::graph_node* find_node(CUgraphNode handle) {
   return model::this_process().graph_nodes.find(handle);
 }
+// Returns the parameters of a node of the kind `Params`; null for an invalid handle and for a node
+// of another kind.
+template <class Params>
+Params* find_params(CUgraphNode handle) {
+  model::graph_node* const found = find_node(handle);
+  return found == nullptr ? nullptr : std::get_if<Params>(&found->params);
+}
+// Stores project(parameters) for the parameters of a node. Returns CUDA_ERROR_INVALID_VALUE if
+// find_params() finds none, and if `out` is null.
+template <class Params, class Out, class Projection>
+CUresult get_params(CUgraphNode node, Out* out, Projection project) {
+  return with_graphs([&] {
+    Params* const params = find_params<Params>(node);
+    if (params == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *out = std::invoke(project, *params);
+    return CUDA_SUCCESS;
+  });
+}
+
 // Looks up `count` nodes, which must belong to `owning_graph`. Returns CUDA_ERROR_INVALID_VALUE
 // otherwise.
 CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::graph& owning_graph,
                     std::vector<model::graph_node*>& out);
 
-// Finds the graph and the dependencies of a new node. `dependencies` is not read if `count` is 0.
-// Returns CUDA_ERROR_INVALID_VALUE for an invalid handle, for a dependency that is listed twice,
-// and if `node` is null.
-CUresult find_graph_and_dependencies(const CUgraphNode* node, CUgraph graph,
-                                     const CUgraphNode* dependencies, std::size_t count,
-                                     model::graph*& target_graph,
-                                     std::vector<model::graph_node*>& predecessors);
+// Like find_nodes(), for the dependencies of a new node, which must be distinct.
+CUresult find_dependencies(const CUgraphNode* handles, std::size_t count,
+                           const model::graph& owning_graph, std::vector<model::graph_node*>& out);
+
+// Implements cuGraphAdd*Node: stores the handle of the node that make(graph, predecessors, node)
+// adds to the graph. If `make` fails after it has added the node, removes the node. `dependencies`
+// is not read if `count` is 0. Returns CUDA_ERROR_INVALID_VALUE for an invalid handle, for a
+// dependency that is listed twice, and if `node` is null.
+template <class Make>
+CUresult add_node(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                  std::size_t count, Make make) {
+  return with_graphs([&] {
+    model::graph* const target_graph = find_graph(graph);
+    if (node == nullptr || target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    std::vector<model::graph_node*> predecessors;
+    if (const CUresult error = find_dependencies(dependencies, count, *target_graph, predecessors))
+      return error;
+    model::graph_node* created = nullptr;
+    try {
+      if (const CUresult error = make(*target_graph, std::as_const(predecessors), created)) {
+        if (created != nullptr) target_graph->remove(*created);
+        return error;
+      }
+    } catch (...) {
+      if (created != nullptr) target_graph->remove(*created);
+      throw;
+    }
+    *node = created->handle();
+    return CUDA_SUCCESS;
+  });
+}
 
 // Checks whether a node of `target_graph` may have `child`, or a clone of it, as its child graph.
-// Returns CUDA_ERROR_INVALID_VALUE if `child` is null or is `target_graph`, or if it must not be
-// moved into `target_graph`. Returns CUDA_ERROR_NOT_SUPPORTED for a subgraph, for a graph with
-// conditional nodes, and for a graph that cannot be cloned.
+// Returns CUDA_ERROR_INVALID_VALUE if `child` is null or is `target_graph`. Returns it also for a
+// move if `child` contains `target_graph` or is being captured. Returns CUDA_ERROR_NOT_SUPPORTED
+// for a subgraph, for a graph with conditional nodes, and for a graph to be cloned that has memory
+// nodes.
 CUresult check_child(const model::graph* child, const model::graph& target_graph,
                      CUgraphChildGraphNodeOwnership ownership);
 

@@ -10,26 +10,17 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Sets the data of all edges to a new node. If an edge may not have its data, removes the node and
-// returns an error.
-CUresult set_edge_data(model::graph& target_graph, model::graph_node& created,
+// Sets the data of all edges to a new node. Returns an error if an edge may not have its data; the
+// caller then removes the node.
+CUresult set_edge_data(model::graph_node& created,
                        const std::vector<model::graph_node*>& predecessors,
                        const CUgraphEdgeData* edges) {
-  CUresult status = CUDA_SUCCESS;
-  try {
-    for (std::size_t i = 0; i < predecessors.size() && status == CUDA_SUCCESS; ++i) {
-      if (model::graph::allows_edge(*predecessors[i], created, edges[i])) {
-        model::graph::set_edge_data(*predecessors[i], created, edges[i]);
-      } else {
-        status = CUDA_ERROR_INVALID_VALUE;
-      }
-    }
-  } catch (...) {
-    target_graph.remove(created);
-    throw;
+  for (std::size_t i = 0; i < predecessors.size(); ++i) {
+    if (!model::graph::allows_edge(*predecessors[i], created, edges[i]))
+      return CUDA_ERROR_INVALID_VALUE;
+    model::graph::set_edge_data(*predecessors[i], created, edges[i]);
   }
-  if (status != CUDA_SUCCESS) target_graph.remove(created);
-  return status;
+  return CUDA_SUCCESS;
 }
 
 // Adds a node with the parameters that read_params(input..., params) reads. `edges` has the data of
@@ -37,22 +28,14 @@ CUresult set_edge_data(model::graph& target_graph, model::graph_node& created,
 template <class... Input>
 CUresult add_with_edges(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                         size_t count, const CUgraphEdgeData* edges, const Input&... input) {
-  return with_graphs([&](model::process&) {
-    model::graph* target_graph = nullptr;
-    std::vector<model::graph_node*> predecessors;
-    if (const CUresult error = find_graph_and_dependencies(node, graph, dependencies, count,
-                                                           target_graph, predecessors))
-      return error;
+  const auto make = [&](model::graph& target_graph, const auto& predecessors,
+                        model::graph_node*& created) {
     model::node_params params;
     if (const CUresult error = read_params(input..., params)) return error;
-    model::graph_node& created = target_graph->add(std::move(params), predecessors);
-    if (edges != nullptr) {
-      if (const CUresult error = set_edge_data(*target_graph, created, predecessors, edges))
-        return error;
-    }
-    *node = created.handle();
-    return CUDA_SUCCESS;
-  });
+    created = &target_graph.add(std::move(params), predecessors);
+    return edges == nullptr ? CUDA_SUCCESS : set_edge_data(*created, predecessors, edges);
+  };
+  return add_node(node, graph, dependencies, count, make);
 }
 
 template <class... Input>
@@ -64,25 +47,16 @@ CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, 
 // Adds a child graph node with a clone of a graph, or moves the graph into the node.
 CUresult add_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                    CUgraph child, CUgraphChildGraphNodeOwnership ownership) {
-  return with_graphs([&](model::process&) {
-    model::graph* target_graph = nullptr;
-    std::vector<model::graph_node*> predecessors;
-    const CUresult status =
-        find_graph_and_dependencies(node, graph, dependencies, count, target_graph, predecessors);
-    if (status != CUDA_SUCCESS) return status;
+  const auto make = [&](model::graph& target_graph, const auto& predecessors,
+                        model::graph_node*& created) {
     model::graph* const found = find_graph(child);
-    if (const CUresult error = check_child(found, *target_graph, ownership)) return error;
-    model::graph_node& created = target_graph->add(model::empty_params{}, predecessors);
-    try {
-      created.set_child_graph(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *found
-                                                                               : found->clone());
-    } catch (...) {
-      target_graph->remove(created);
-      throw;
-    }
-    *node = created.handle();
+    if (const CUresult error = check_child(found, target_graph, ownership)) return error;
+    created = &target_graph.add(model::empty_params{}, predecessors);
+    const bool moves = ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+    created->set_child_graph(moves ? *found : found->clone());
     return CUDA_SUCCESS;
-  });
+  };
+  return add_node(node, graph, dependencies, count, make);
 }
 
 }  // namespace
@@ -154,7 +128,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
 }
 
 CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
-  return with_graphs([&](model::process&) {
+  return with_graphs([&] {
     const model::graph_node* found = find_node(node);
     if (found == nullptr || type == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *type = found->type();

@@ -9,11 +9,6 @@ namespace weir::embedded::entry {
 
 namespace {
 
-model::kernel_params* find_kernel_node(CUgraphNode node) {
-  model::graph_node* const found = find_node(node);
-  return found == nullptr ? nullptr : std::get_if<model::kernel_params>(&found->params);
-}
-
 // Returns the value of an attribute that has no effect here: as last set, or its default.
 CUkernelNodeAttrValue attribute_value(const model::kernel_params& source_params,
                                       CUkernelNodeAttrID attribute) {
@@ -40,8 +35,8 @@ CUresult check_cluster(const model::kernel_params& source_params, model::launch_
 
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
                                        CUkernelNodeAttrValue* value) {
-  return with_graphs([&](model::process&) {
-    const model::kernel_params* const source_params = find_kernel_node(node);
+  return with_graphs([&] {
+    const auto* const source_params = find_params<model::kernel_params>(node);
     if (source_params == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::launch_shape& shape = source_params->desc->shape();
     switch (attribute) {
@@ -63,6 +58,7 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
         value->deviceUpdatableKernelNode = {0, nullptr};
         return CUDA_SUCCESS;
       default:
+        // A zero value is valid for each of these attributes, so this rejects all others.
         if (const CUresult status = check_inert_attribute(attribute, {}); status != CUDA_SUCCESS)
           return status;
         *value = attribute_value(*source_params, attribute);
@@ -73,8 +69,8 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
 
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
                                        const CUkernelNodeAttrValue* value) {
-  return with_graphs([&](model::process&) {
-    model::kernel_params* const source_params = find_kernel_node(node);
+  return with_graphs([&] {
+    auto* const source_params = find_params<model::kernel_params>(node);
     if (source_params == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::launch_shape shape = source_params->desc->shape();
     switch (attribute) {
@@ -102,14 +98,11 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
 }
 
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
-  return with_graphs([&](model::process&) {
-    model::kernel_params* const target = find_kernel_node(dst);
-    const model::kernel_params* const source = find_kernel_node(src);
-    if (target == nullptr || source == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const model::launch_shape shape = model::shape_with_attributes(*target->desc, *source->desc);
-    const CUresult status = model::check_kernel_node_shape(*target->desc, shape);
-    if (status == CUDA_SUCCESS) target->copy_attributes_from(*source);
-    return status;
+  return with_graphs([&] {
+    auto* const target = find_params<model::kernel_params>(dst);
+    const auto* const source = find_params<model::kernel_params>(src);
+    return target == nullptr || source == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                                  : target->copy_attributes(*source);
   });
 }
 

@@ -47,7 +47,8 @@ CUresult resolve_memset_context(CUdeviceptr address, CUcontext& context) {
   return resolve_context(context);
 }
 
-// Returns the number of bytes that a kind of node uses in the union of CUgraphNodeParams.
+// Returns the number of bytes that a kind of node uses in the union of CUgraphNodeParams: all of
+// them for a kind that weir does not support.
 std::size_t used_bytes(CUgraphNodeType type) {
   switch (type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return sizeof(CUDA_KERNEL_NODE_PARAMS_v3);
@@ -78,9 +79,9 @@ CUresult read_params(const CUDA_MEMSET_NODE_PARAMS* input, CUcontext context,
                      model::node_params& out) {
   if (input == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = resolve_memset_context(input->dst, context)) return error;
-  model::memset_work unused;
+  model::memset_work checked;
   const model::memory_user user = model::memory_user_of_node(context);
-  if (const CUresult error = model::to_work(*input, unused, user)) return error;
+  if (const CUresult error = model::to_work(*input, checked, user)) return error;
   out = model::memset_params{*input, context};
   return CUDA_SUCCESS;
 }
@@ -88,9 +89,10 @@ CUresult read_params(const CUDA_MEMSET_NODE_PARAMS* input, CUcontext context,
 CUresult read_params(const CUDA_MEMCPY3D* input, CUcontext context, model::node_params& out) {
   if (input == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = resolve_context(context)) return error;
-  model::pitched_copy_work unused;
-  const model::memory_user user = model::memory_user_of_copy_node(context);
-  if (const CUresult error = model::to_work(*input, unused, user)) return error;
+  model::pitched_copy_work checked;
+  model::memory_user user = model::memory_user_of_node(context);
+  user.copies = user.user_context != nullptr;  // a copy needs no peer access
+  if (const CUresult error = model::to_work(*input, checked, user)) return error;
   out = model::copy_params{*input, context};
   return CUDA_SUCCESS;
 }
@@ -101,7 +103,12 @@ CUresult read_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS* input, model::node_par
   if (model::this_process().contexts.find(input->ctx) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (input->count != 0 && input->paramArray == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::span operations{input->paramArray, input->count};
-  if (const CUresult error = model::check_operations(operations)) return error;
+  model::value_work checked;
+  for (const CUstreamBatchMemOpParams& operation : operations) {
+    if (const CUresult error =
+            model::make_work(operation, checked, {model::value_address_check::node, {}}))
+      return error;
+  }
   out = model::value_params{input->ctx, {operations.begin(), operations.end()}};
   return CUDA_SUCCESS;
 }

@@ -36,6 +36,7 @@ CUresult cuUserObjectRetain(CUuserObject object, unsigned references) {
   return CUDA_SUCCESS;
 }
 
+// Also accepts a destroyed object, for which it does nothing (model::is_user_object_handle()).
 CUresult cuUserObjectRelease(CUuserObject object, unsigned references) {
   if (!model::is_user_object_handle(object) || !countable(references))
     return CUDA_ERROR_INVALID_VALUE;
@@ -45,9 +46,10 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned references) {
 
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned references,
                                  unsigned flags) {
-  return with_graphs([&](model::process& p) {
+  return with_graphs([&] {
     model::graph* target_graph = find_graph(graph);
-    if (target_graph == nullptr || p.user_objects.find(object) == nullptr || !countable(references))
+    if (target_graph == nullptr || model::this_process().user_objects.find(object) == nullptr ||
+        !countable(references))
       return CUDA_ERROR_INVALID_VALUE;
     if ((flags & ~static_cast<unsigned>(CU_GRAPH_USER_OBJECT_MOVE)) != 0)
       return CUDA_ERROR_INVALID_VALUE;
@@ -60,7 +62,7 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned re
 // A call may release more references than the graph holds. It then also releases references that
 // the program holds.
 CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned references) {
-  return with_graphs([&](model::process&) {
+  return with_graphs([&] {
     model::graph* target_graph = find_graph(graph);
     if (target_graph == nullptr || !model::is_user_object_handle(object) || !countable(references))
       return CUDA_ERROR_INVALID_VALUE;

@@ -64,20 +64,20 @@ CUresult check_launch_shape(validated_launch& launch, model::stream& target_stre
   return status == CUDA_SUCCESS ? status : model::invalidate_capture(target_stream, status);
 }
 
-CUresult validate_launch(model::process& p, const launch_request& request,
-                         model::stream& target_stream, validated_launch& out) {
+CUresult validate_launch(const launch_request& request, model::stream& target_stream,
+                         validated_launch& out) {
   if (const CUresult error = find_kernel(request.function, target_stream, out)) return error;
   out.attributes.shape = request.shape;
   out.active_capture = target_stream.capture();
   if (const CUresult error =
-          read_attributes(p, request.attributes, out.active_capture, out.attributes))
+          read_attributes(request.attributes, out.active_capture, out.attributes))
     return error;
   if (const CUresult error = check_launch_shape(out, target_stream)) return error;
   return model::kernel_arguments::read(out.function->kernel(), request.params, request.extra,
                                        out.arguments);
 }
 
-// Adds the launch to the graph that the stream captures into.
+// Adds the launch to the graph that the stream captures into. Does not record the launch's events.
 CUresult capture_launch(CUfunction handle, const validated_launch& launch,
                         model::stream& target_stream) {
   const launch_attributes& attributes = launch.attributes;
@@ -115,14 +115,15 @@ CUresult submit_launch(const validated_launch& launch, model::stream& target_str
   return record(done_event);
 }
 
-CUresult launch(model::process& p, const launch_request& request) {
-  model::stream* target_stream = nullptr;
-  if (const CUresult error = find_stream_for_work(p, request.stream, target_stream)) return error;
-  validated_launch validated;
-  if (const CUresult error = validate_launch(p, request, *target_stream, validated)) return error;
-  return validated.active_capture != nullptr
-             ? capture_launch(request.function, validated, *target_stream)
-             : submit_launch(validated, *target_stream);
+CUresult launch(const launch_request& request) {
+  return guarded_outside_host_functions(
+      with_stream_for_work(request.stream, [&](model::stream& target_stream) {
+        validated_launch validated;
+        if (const CUresult error = validate_launch(request, target_stream, validated)) return error;
+        return validated.active_capture != nullptr
+                   ? capture_launch(request.function, validated, target_stream)
+                   : submit_launch(validated, target_stream);
+      }));
 }
 
 }  // namespace
@@ -130,37 +131,31 @@ CUresult launch(model::process& p, const launch_request& request) {
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                         CUstream stream, void** params, void** extra) {
-  return guarded_outside_host_functions([&](model::process& p) {
-    const model::launch_shape shape{
-        {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, false};
-    return launch(p, {function, stream, shape, {}, params, extra});
-  });
+  const model::launch_shape shape{
+      {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, false};
+  return launch({function, stream, shape, {}, params, extra});
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params,
                           void** extra) {
-  return guarded_outside_host_functions([&](model::process& p) {
-    if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (config->numAttrs != 0 && config->attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const model::launch_shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
-                                    {config->blockDimX, config->blockDimY, config->blockDimZ},
-                                    {0, 0, 0},
-                                    config->sharedMemBytes,
-                                    false};
-    return launch(
-        p, {function, config->hStream, shape, {config->attrs, config->numAttrs}, params, extra});
-  });
+  if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr))
+    return reject_null();
+  const model::launch_shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                                  {config->blockDimX, config->blockDimY, config->blockDimZ},
+                                  {0, 0, 0},
+                                  config->sharedMemBytes,
+                                  false};
+  return launch(
+      {function, config->hStream, shape, {config->attrs, config->numAttrs}, params, extra});
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
                                    unsigned grid_z, unsigned block_x, unsigned block_y,
                                    unsigned block_z, unsigned shared, CUstream stream,
                                    void** params) {
-  return guarded_outside_host_functions([&](model::process& p) {
-    const model::launch_shape shape{
-        {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, true};
-    return launch(p, {function, stream, shape, {}, params, nullptr});
-  });
+  const model::launch_shape shape{
+      {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, true};
+  return launch({function, stream, shape, {}, params, nullptr});
 }
 
 }  // namespace weir::embedded::entry

@@ -2,8 +2,6 @@
 // embedded/entry/kernel/launch_attributes.cpp - reads the attributes of a launch.
 #include "embedded/entry/kernel/launch_attributes.hpp"
 
-#include <algorithm>
-
 #include "embedded/entry/guard.hpp"
 
 namespace weir::embedded::entry {
@@ -14,17 +12,17 @@ namespace {
 
 // Finds the event of a launch attribute. Returns CUDA_ERROR_NOT_SUPPORTED for an event with timing,
 // and an error for CU_EVENT_RECORD_EXTERNAL, which would need an event node in a graph.
-CUresult find_launch_event(model::process& p, CUevent handle, int flags,
-                           const model::capture* active_capture, model::event*& out) {
+CUresult find_launch_event(CUevent handle, int flags, const model::capture* active_capture,
+                           model::event*& out) {
   if ((flags & ~static_cast<int>(CU_EVENT_RECORD_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult error = find_event(p, handle, out)) return error;
+  if (const CUresult error = find_event(handle, out)) return error;
   if (out->timed()) return CUDA_ERROR_NOT_SUPPORTED;
   if (flags == 0) return CUDA_SUCCESS;
   return active_capture != nullptr ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_ILLEGAL_STATE;
 }
 
-CUresult read_attribute(model::process& p, const CUlaunchAttribute& attribute,
-                        const model::capture* active_capture, launch_attributes& out) {
+CUresult read_attribute(const CUlaunchAttribute& attribute, const model::capture* active_capture,
+                        launch_attributes& out) {
   const CUlaunchAttributeValue& value = attribute.value;
   switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
@@ -38,16 +36,15 @@ CUresult read_attribute(model::process& p, const CUlaunchAttribute& attribute,
                                value.preferredClusterDim.z};
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-      return find_launch_event(p, value.programmaticEvent.event, value.programmaticEvent.flags,
+      return find_launch_event(value.programmaticEvent.event, value.programmaticEvent.flags,
                                active_capture, out.done_event);
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-      return find_launch_event(p, value.launchCompletionEvent.event,
-                               value.launchCompletionEvent.flags, active_capture,
-                               out.started_event);
+      return find_launch_event(value.launchCompletionEvent.event, value.launchCompletionEvent.flags,
+                               active_capture, out.started_event);
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-      return active_capture != nullptr
-                 ? CUDA_SUCCESS
-                 : CUDA_ERROR_NOT_SUPPORTED;  // kernels cannot update nodes here
+      // As on an H200, only a captured launch may have it. It has no effect on the node, because
+      // kernels cannot update nodes here.
+      return active_capture != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
       out.priority = priority_in_range(value.priority);
       return CUDA_SUCCESS;
@@ -85,14 +82,10 @@ CUresult check_inert_attribute(CUlaunchAttributeID attribute,
   }
 }
 
-int priority_in_range(int requested) noexcept {
-  return std::clamp(requested, model::highest_priority, model::lowest_priority);
-}
-
-CUresult read_attributes(model::process& p, std::span<const CUlaunchAttribute> attributes,
+CUresult read_attributes(std::span<const CUlaunchAttribute> attributes,
                          const model::capture* active_capture, launch_attributes& out) {
   for (const CUlaunchAttribute& attribute : attributes) {
-    if (const CUresult error = read_attribute(p, attribute, active_capture, out)) return error;
+    if (const CUresult error = read_attribute(attribute, active_capture, out)) return error;
   }
   return CUDA_SUCCESS;
 }

@@ -27,17 +27,15 @@ struct launch_attributes {
 };
 
 // Reads the attributes of a launch. `active_capture`: the capture of the launch's stream, or null.
-// Returns CUDA_ERROR_INVALID_VALUE for an unknown attribute or value, CUDA_ERROR_INVALID_HANDLE for
-// an invalid event, and CUDA_ERROR_NOT_SUPPORTED for an event with timing. Throws std::bad_alloc.
-abi::CUresult read_attributes(model::process& p, std::span<const abi::CUlaunchAttribute> attributes,
+// Returns CUDA_ERROR_INVALID_VALUE for an unknown attribute or value, and CUDA_ERROR_INVALID_HANDLE
+// for an invalid event. Returns another error for an event with timing, for
+// CU_EVENT_RECORD_EXTERNAL, and for a node that kernels update. Throws std::bad_alloc.
+abi::CUresult read_attributes(std::span<const abi::CUlaunchAttribute> attributes,
                               const model::capture* active_capture, launch_attributes& out);
 
 // Checks the value of an attribute without effect. Returns CUDA_ERROR_INVALID_VALUE for an invalid
 // value, and for any attribute that has an effect or is unknown.
 abi::CUresult check_inert_attribute(abi::CUlaunchAttributeID attribute,
                                     const abi::CUlaunchAttributeValue& value) noexcept;
-
-// Clamps a priority to the range of streams and nodes.
-int priority_in_range(int requested) noexcept;
 
 }  // namespace weir::embedded::entry

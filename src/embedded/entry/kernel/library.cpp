@@ -46,16 +46,16 @@ bool is_code_error(CUresult load_error) {
          load_error == CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
-// Makes a library from the image that read_image(bytes, diagnostic) reads. `source` is only checked
-// for null.
+// Makes a library from the image that read_image(bytes, diagnostic) reads. If the code itself is
+// bad, makes a library whose uses return the error. `source` is only checked for null.
 template <class ReadImage>
 CUresult load(CUlibrary* library, const void* source, const jit_arguments& jit,
               const load_options& options, ReadImage&& read_image) {
   jit_options jit_settings;
-  const CUresult read_status = guarded(
-      [&](model::process&) { return jit_settings.read(jit.count, jit.options, jit.values); });
+  const CUresult read_status =
+      guarded([&] { return jit_settings.read(jit.count, jit.options, jit.values); });
   if (read_status != CUDA_SUCCESS) return read_status;
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (library == nullptr || source == nullptr || !are_known(options))
       return CUDA_ERROR_INVALID_VALUE;
     kernel::image_bytes bytes;
@@ -92,33 +92,32 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
-  return guarded_outside_captures(
-      [&](model::process&) { return model::libraries::unload(library); });
+  return guarded_outside_captures([&] { return model::libraries::unload(library); });
 }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (kernel == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return model::libraries::get_kernel(library, name, kernel);
   });
 }
 
 CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     return count != nullptr ? model::libraries::count_kernels(library, count)
                             : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (kernels == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return model::libraries::list_kernels(library, {kernels, count});
   });
 }
 
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult error = current_context(context)) return error;
@@ -128,7 +127,7 @@ CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
 
 CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library,
                             const char* name) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if ((address == nullptr && bytes == nullptr) || name == nullptr)
       return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
@@ -139,7 +138,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary libra
 
 CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library,
                              const char* name) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if ((address == nullptr && bytes == nullptr) || name == nullptr)
       return CUDA_ERROR_INVALID_VALUE;
     model::context* const current = model::this_thread().current();
@@ -151,7 +150,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary libr
 // Returns an error in all cases, because images have no functions that are valid on host and device
 // at one address.
 CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const char* name) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
     unsigned kernels = 0;
     const CUresult status = model::libraries::count_kernels(library, &kernels);

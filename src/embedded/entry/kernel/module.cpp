@@ -44,8 +44,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned option_count,
                             CUjit_option* options, void** values) {
   jit_options jit_settings;
-  const CUresult status =
-      guarded([&](model::process&) { return jit_settings.read(option_count, options, values); });
+  const CUresult status = guarded([&] { return jit_settings.read(option_count, options, values); });
   return status == CUDA_SUCCESS ? load_data(module, image, jit_settings) : status;
 }
 
@@ -61,23 +60,23 @@ CUresult cuModuleLoad(CUmodule* module, const char* path) {
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-  return guarded_outside_captures([&](model::process&) { return model::modules::unload(module); });
+  return guarded_outside_captures([&] { return model::modules::unload(module); });
 }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   return guarded_outside_host_functions(
-      [&](model::process&) { return model::modules::get_function(module, name, function); });
+      [&] { return model::modules::get_function(module, name, function); });
 }
 
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     return count != nullptr ? model::modules::count_functions(module, count)
                             : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (functions == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return model::modules::list_functions(module, {functions, count});
   });
@@ -86,15 +85,12 @@ CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmod
 CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module,
                               const char* name) {
   return guarded_outside_host_functions(
-      [&](model::process&) { return model::modules::get_variable(module, name, address, bytes); });
+      [&] { return model::modules::get_variable(module, name, address, bytes); });
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
-  return guarded_outside_host_functions([&](model::process&) {
-    if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *mode = model::modules::loading_mode();
-    return CUDA_SUCCESS;
-  });
+  return guarded_outside_host_functions(
+      [&] { return store(mode, model::modules::loading_mode()); });
 }
 
 }  // namespace weir::embedded::entry

@@ -15,25 +15,34 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Runs body(function, resources) for a function or a library's kernel. `owner_context` is the
-// context in which a library's kernel is looked up. Null stands for the current context, which must
-// then exist.
-template <class Body>
-CUresult with_block_resources(CUfunction handle, model::context* owner_context, Body&& body) {
+// A function and the resources of its blocks. Keeps the function's image, so that it is not
+// unloaded during the call.
+struct sized_function {
+  const model::function* function = nullptr;
+  std::shared_ptr<const model::module_image> image;
+  model::block_resources resources;
+};
+
+// Finds a function, or a library's kernel. `owner_context` is the context in which a library's
+// kernel is looked up. Null stands for the current context, which must then exist.
+CUresult find_sized_function(CUfunction handle, model::context* owner_context,
+                             sized_function& out) {
   if (owner_context == nullptr) {
     if (const CUresult error = current_context(owner_context)) return error;
   }
   model::function* found = nullptr;
   if (const CUresult error = model::find_function(handle, owner_context, found)) return error;
   const std::shared_ptr<const model::module_image> image = found->image();
-  return image ? body(*found, model::block_resources_of(*found)) : CUDA_ERROR_INVALID_HANDLE;
+  if (!image) return CUDA_ERROR_INVALID_HANDLE;
+  out = {found, image, model::block_resources_of(*found)};
+  return CUDA_SUCCESS;
 }
 
 bool are_valid_flags(unsigned flags) {
   return (flags & ~static_cast<unsigned>(CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) == 0;
 }
 
-unsigned blocks_of(const weir_extent& cluster) { return cluster.x * cluster.y * cluster.z; }
+unsigned volume_of(const weir_extent& size) { return size.x * size.y * size.z; }
 
 // Returns the cluster size attribute of a launch, if there is one.
 std::optional<weir_extent> cluster_attribute_of(const CUlaunchConfig& config) {
@@ -44,14 +53,6 @@ std::optional<weir_extent> cluster_attribute_of(const CUlaunchConfig& config) {
                        attribute.value.clusterDim.z};
   }
   return std::nullopt;
-}
-
-// Returns true if the grid consists of whole clusters of this size, and a cluster has at most
-// `largest` blocks.
-bool fits(const CUlaunchConfig& config, weir_extent cluster, unsigned largest) {
-  return blocks_of(cluster) != 0 && blocks_of(cluster) <= largest &&
-         config.gridDimX % cluster.x == 0 && config.gridDimY % cluster.y == 0 &&
-         config.gridDimZ % cluster.z == 0;
 }
 
 unsigned largest_cluster(const model::function& kernel_function) {
@@ -65,23 +66,20 @@ unsigned largest_cluster(const model::function& kernel_function) {
 template <class Body>
 CUresult with_launch(CUfunction function, const CUlaunchConfig* config, const int* out,
                      Body&& body) {
-  return guarded_outside_host_functions([&](model::process& p) {
+  return guarded_outside_host_functions([&] {
     if (out == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* owner_context = nullptr;
     if (config->hStream != nullptr) {
       model::stream* s = nullptr;
-      if (const CUresult error = find_stream_for_query(p, config->hStream, s)) return error;
+      if (const CUresult error = find_stream_for_query(config->hStream, s)) return error;
       owner_context = &s->owner();
     }
-    return with_block_resources(
-        function, owner_context,
-        [&](const model::function& found, const model::block_resources& resources) {
-          const unsigned threads =
-              blocks_of({config->blockDimX, config->blockDimY, config->blockDimZ});
-          if (threads == 0) return CUDA_ERROR_INVALID_VALUE;
-          return body(found,
-                      model::resident_clustered_blocks(resources, threads, config->sharedMemBytes));
-        });
+    sized_function found;
+    if (const CUresult error = find_sized_function(function, owner_context, found)) return error;
+    const unsigned threads = volume_of({config->blockDimX, config->blockDimY, config->blockDimZ});
+    if (threads == 0) return CUDA_ERROR_INVALID_VALUE;
+    return body(*found.function,
+                model::resident_clustered_blocks(found.resources, threads, config->sharedMemBytes));
   });
 }
 
@@ -96,14 +94,13 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction fun
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction function,
                                                               int block, size_t shared,
                                                               unsigned flags) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (blocks == nullptr || block <= 0 || !are_valid_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
-    return with_block_resources(
-        function, nullptr, [&](const model::function&, const model::block_resources& resources) {
-          *blocks = static_cast<int>(
-              model::resident_blocks(resources, static_cast<unsigned>(block), shared));
-          return CUDA_SUCCESS;
-        });
+    sized_function found;
+    if (const CUresult error = find_sized_function(function, nullptr, found)) return error;
+    *blocks = static_cast<int>(
+        model::resident_blocks(found.resources, static_cast<unsigned>(block), shared));
+    return CUDA_SUCCESS;
   });
 }
 
@@ -116,34 +113,30 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction func
 CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction function,
                                                    CUoccupancyB2DSize shared_of, size_t shared,
                                                    int limit, unsigned flags) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (grid == nullptr || block == nullptr || limit < 0 || !are_valid_flags(flags))
       return CUDA_ERROR_INVALID_VALUE;
-    return with_block_resources(
-        function, nullptr,
-        [&](const model::function& found, const model::block_resources& resources) {
-          const auto best =
-              model::choose_block(resources, shared_of, shared, static_cast<unsigned>(limit));
-          int multiprocessors = 0;
-          (void)found.owner().owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                                                multiprocessors);
-          *grid = static_cast<int>(best.blocks) * multiprocessors;
-          *block = static_cast<int>(best.threads);
-          return CUDA_SUCCESS;
-        });
+    sized_function found;
+    if (const CUresult error = find_sized_function(function, nullptr, found)) return error;
+    const auto best =
+        model::choose_block(found.resources, shared_of, shared, static_cast<unsigned>(limit));
+    const model::device& device = found.function->owner().owner();
+    const int multiprocessors = device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    *grid = static_cast<int>(best.blocks) * multiprocessors;
+    *block = static_cast<int>(best.threads);
+    return CUDA_SUCCESS;
   });
 }
 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared, CUfunction function, int blocks,
                                                  int block) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (shared == nullptr || blocks <= 0 || block <= 0) return CUDA_ERROR_INVALID_VALUE;
-    return with_block_resources(
-        function, nullptr, [&](const model::function&, const model::block_resources& resources) {
-          const bool found = model::find_dynamic_shared(resources, static_cast<unsigned>(blocks),
-                                                        static_cast<unsigned>(block), *shared);
-          return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-        });
+    sized_function found;
+    if (const CUresult error = find_sized_function(function, nullptr, found)) return error;
+    const bool fits = model::find_dynamic_shared(found.resources, static_cast<unsigned>(blocks),
+                                                 static_cast<unsigned>(block), *shared);
+    return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -161,18 +154,16 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function,
   return with_launch(
       function, config, clusters, [&](const model::function& found, unsigned resident) {
         const weir_extent required = found.cluster();
-        const bool is_required = blocks_of(required) != 0;
+        const bool is_required = volume_of(required) != 0;
         const std::optional<weir_extent> requested = cluster_attribute_of(*config);
-        if (!requested && !is_required) {
-          *clusters = 0;
-          return CUDA_SUCCESS;
-        }
-        const weir_extent cluster = requested.value_or(required);
-        const bool differs =
-            cluster.x != required.x || cluster.y != required.y || cluster.z != required.z;
-        if ((is_required && differs) || !fits(*config, cluster, largest_cluster(found)))
+        if (!requested && !is_required) return store(clusters, 0);
+        const model::launch_shape shape{
+            .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+            .cluster = requested.value_or(required)};
+        if (!model::has_valid_cluster(shape, is_required ? required : weir_extent{0, 0, 0},
+                                      largest_cluster(found)))
           return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-        *clusters = static_cast<int>(model::resident_clusters(blocks_of(cluster), resident));
+        *clusters = static_cast<int>(model::resident_clusters(volume_of(shape.cluster), resident));
         return CUDA_SUCCESS;
       });
 }

@@ -9,17 +9,10 @@ namespace weir::embedded::entry {
 
 namespace {
 
-CUresult create(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* requested) {
-  return guarded_outside_captures(with_current_context([&](model::context& context) {
-    if (handle == nullptr || requested == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return model::arrays::create(context.base(), *requested, handle);
-  }));
-}
-
 // Calls write(descriptor) for an array. A null `out` is an error. Needs no current context.
 template <class Write>
 CUresult describe(CUarray array, const void* out, Write&& write) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::array* const found = model::arrays::find(array);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -31,18 +24,21 @@ CUresult describe(CUarray array, const void* out, Write&& write) {
 }  // namespace
 
 CUresult cuArrayCreate_v2(CUarray* handle, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
-  if (descriptor == nullptr) return create(handle, nullptr);
+  if (descriptor == nullptr) return cuArray3DCreate_v2(handle, nullptr);
   const CUDA_ARRAY3D_DESCRIPTOR requested{.Width = descriptor->Width,
                                           .Height = descriptor->Height,
                                           .Depth = 0,
                                           .Format = descriptor->Format,
                                           .NumChannels = descriptor->NumChannels,
                                           .Flags = 0};
-  return create(handle, &requested);
+  return cuArray3DCreate_v2(handle, &requested);
 }
 
 CUresult cuArray3DCreate_v2(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
-  return create(handle, descriptor);
+  return guarded_outside_captures(with_current_context([&](model::context& context) {
+    if (handle == nullptr || descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return model::arrays::create(context.base(), *descriptor, handle);
+  }));
 }
 
 CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, CUarray array) {
@@ -59,7 +55,7 @@ CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray 
 }
 
 CUresult cuArrayDestroy(CUarray array) {
-  return guarded_outside_captures([&](model::process&) { return model::arrays::destroy(array); });
+  return guarded_outside_captures([&] { return model::arrays::destroy(array); });
 }
 
 }  // namespace weir::embedded::entry

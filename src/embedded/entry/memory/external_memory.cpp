@@ -6,22 +6,9 @@
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 
-#include <algorithm>
-#include <iterator>
-
 namespace weir::embedded::entry {
 
 namespace external = model::external;
-
-namespace {
-
-template <class Descriptor>
-bool reserved_words_are_zero(const Descriptor& descriptor) {
-  return std::all_of(std::begin(descriptor.reserved), std::end(descriptor.reserved),
-                     [](unsigned word) { return word == 0; });
-}
-
-}  // namespace
 
 CUresult cuImportExternalMemory(CUexternalMemory* memory,
                                 const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* descriptor) {
@@ -31,7 +18,7 @@ CUresult cuImportExternalMemory(CUexternalMemory* memory,
       return CUDA_ERROR_NOT_SUPPORTED;
     if (descriptor->type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
         (descriptor->flags & ~CUDA_EXTERNAL_MEMORY_DEDICATED) != 0 ||
-        !reserved_words_are_zero(*descriptor)) {
+        !are_all_zero(descriptor->reserved)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     return external::import(descriptor->handle.fd, descriptor->size, memory);
@@ -42,7 +29,7 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* address, CUexternalMemory 
                                          const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* descriptor) {
   return guarded_outside_host_functions(with_current_context([&](model::context& context) {
     if (address == nullptr || descriptor == nullptr || descriptor->flags != 0 ||
-        !reserved_words_are_zero(*descriptor)) {
+        !are_all_zero(descriptor->reserved)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     return external::map(context.base(), memory, descriptor->offset, descriptor->size, address);
@@ -50,7 +37,7 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* address, CUexternalMemory 
 }
 
 CUresult cuDestroyExternalMemory(CUexternalMemory memory) {
-  return guarded_outside_captures([&](model::process&) { return external::destroy(memory); });
+  return guarded_outside_captures([&] { return external::destroy(memory); });
 }
 
 }  // namespace weir::embedded::entry

@@ -35,36 +35,24 @@ struct linear_copy {
   const copy_contexts* contexts = nullptr;
 };
 
-// Returns true if the devices of the copy can access both sides.
-[[gnu::cold, gnu::noinline]] bool both_sides_accessible(const linear_copy& copy,
-                                                        const model::stream& target_stream,
-                                                        memory_operand dst, memory_operand src) {
-  const model::copy_users users =
-      users_of_copy(model::this_process(), target_stream, copy.contexts);
-  return model::can_access(users.dst, dst, copy.dst.kind, copy.bytes, model::write_access) &&
-         model::can_access(users.src, src, copy.src.kind, copy.bytes, model::read_access);
-}
-
-// Finds the memory of both sides and calls submit(dst, src). A copy of 0 bytes succeeds with any
-// addresses and calls nothing.
+// Finds the memory of both sides and calls submit(users, dst, src). A copy of 0 bytes succeeds with
+// any addresses and calls nothing.
 template <class Submit>
 CUresult locate_copy(const linear_copy& copy, const model::stream& target_stream, Submit&& submit) {
   const auto& [dst, src, bytes, contexts] = copy;
   if (bytes == 0) return CUDA_SUCCESS;
   // A copy in a capture accesses the memory only when the graph runs.
   const model::access_time access = access_time_of(target_stream);
+  const model::copy_users users = users_of_copy(target_stream, contexts);
   memory_operand dst_memory;
   memory_operand src_memory;
-  if (const CUresult error = model::resolve_operand(dst.address, bytes, dst.kind,
-                                                    model::write_access, dst_memory, access))
+  if (const CUresult error = model::resolve_operand(
+          dst.address, bytes, dst.kind, model::write_access, dst_memory, access, users.dst))
     return error;
-  if (const CUresult error = model::resolve_operand(src.address, bytes, src.kind,
-                                                    model::read_access, src_memory, access))
+  if (const CUresult error = model::resolve_operand(
+          src.address, bytes, src.kind, model::read_access, src_memory, access, users.src))
     return error;
-  if (model::this_process().has_several_devices() &&
-      !both_sides_accessible(copy, target_stream, dst_memory, src_memory)) [[unlikely]]
-    return CUDA_ERROR_INVALID_VALUE;
-  return submit(dst_memory, src_memory);
+  return submit(users, dst_memory, src_memory);
 }
 
 // Returns the copy that a captured node gets for a function without a direction: both sides report
@@ -77,32 +65,32 @@ model::pitched_copy_work unified_copy(const memory_operand& dst, const memory_op
 
 CUresult copy_sync(const linear_copy& copy) {
   return guarded_outside_host_functions(with_stream(nullptr, [&](model::stream& target_stream) {
-    const auto submit = [&](const memory_operand& dst, const memory_operand& src) {
-      if (copy.contexts == nullptr) return model::copy_sync(target_stream, dst, src, copy.bytes);
-      const model::copy_users users =
-          users_of_copy(model::this_process(), target_stream, copy.contexts);
-      wait_for_peer_streams(target_stream, users);
-      const CUresult status = model::copy_sync(target_stream, dst, src, copy.bytes);
-      make_peer_streams_wait(target_stream, users);
-      return status;
-    };
-    return locate_copy(copy, target_stream, submit);
+    return locate_copy(
+        copy, target_stream,
+        [&](const model::copy_users& users, const memory_operand& dst, const memory_operand& src) {
+          // Only a copy that names contexts has peer streams.
+          wait_for_peer_streams(target_stream, users);
+          const CUresult status = model::copy_sync(target_stream, dst, src, copy.bytes);
+          make_peer_streams_wait(target_stream, users);
+          return status;
+        });
   }));
 }
 
 CUresult copy_async(const linear_copy& copy, CUstream stream) {
-  const bool names_no_direction =
-      copy.dst.kind == operand_kind::any && copy.src.kind == operand_kind::any;
-  const auto submit_to = [&](model::stream& target_stream) {
-    return locate_copy(copy, target_stream,
-                       [&](const memory_operand& dst, const memory_operand& src) {
-                         return names_no_direction && target_stream.capture() != nullptr
-                                    ? model::copy_async(target_stream, dst, src,
-                                                        unified_copy(dst, src, copy.bytes))
-                                    : model::copy_async(target_stream, dst, src, copy.bytes);
-                       });
-  };
-  return guarded_outside_host_functions(with_stream_for_work(stream, submit_to));
+  return guarded_outside_host_functions(
+      with_stream_for_work(stream, [&](model::stream& target_stream) {
+        const bool is_unified = copy.dst.kind == operand_kind::any &&
+                                copy.src.kind == operand_kind::any &&
+                                target_stream.capture() != nullptr;
+        const auto submit = [&](const model::copy_users&, const memory_operand& dst,
+                                const memory_operand& src) {
+          return is_unified ? model::copy_async(target_stream, dst, src,
+                                                unified_copy(dst, src, copy.bytes))
+                            : model::copy_async(target_stream, dst, src, copy.bytes);
+        };
+        return locate_copy(copy, target_stream, submit);
+      }));
 }
 
 }  // namespace
@@ -142,10 +130,8 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CU
 CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
                       CUcontext src_context, size_t bytes) {
   const copy_contexts contexts{dst_context, src_context};
-  const CUresult status = guarded([&](model::process&) { return check_contexts(contexts); });
-  return status != CUDA_SUCCESS
-             ? status
-             : copy_sync({device_operand(dst), device_operand(src), bytes, &contexts});
+  if (const CUresult error = guarded([&] { return check_contexts(contexts); })) return error;
+  return copy_sync({device_operand(dst), device_operand(src), bytes, &contexts});
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
@@ -155,10 +141,9 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr s
     const CUresult status = model::check_not_capturing(target_stream);
     return status != CUDA_SUCCESS ? status : check_contexts(contexts);
   };
-  const CUresult status = guarded_outside_host_functions(with_stream(stream, check));
-  return status != CUDA_SUCCESS
-             ? status
-             : copy_async({device_operand(dst), device_operand(src), bytes, &contexts}, stream);
+  if (const CUresult error = guarded_outside_host_functions(with_stream(stream, check)))
+    return error;
+  return copy_async({device_operand(dst), device_operand(src), bytes, &contexts}, stream);
 }
 
 }  // namespace weir::embedded::entry

@@ -7,31 +7,57 @@
 #include "embedded/model/stream/box_copy.hpp"
 #include "embedded/model/stream/transfer.hpp"
 
+#include <optional>
+
 namespace weir::embedded::entry {
 
 namespace {
 
-// Checks a copy, finds its stream and calls submit(stream, users, dst, src, work). A null `copy` is
-// an error. A copy of an empty box succeeds with any addresses and calls nothing.
+using model::box_copy;
+using model::box_operand;
+
+// Returns the box of a copy; nothing if the program passed null.
+template <class Description>
+std::optional<box_copy> box_of(const Description* description) {
+  if (description == nullptr) return std::nullopt;
+  return model::describe(*description);
+}
+
+// Returns a copy of `bytes` bytes, to or from an array.
+box_copy single_row(const box_operand& dst, const box_operand& src, std::size_t bytes) {
+  return {dst, src, {bytes, 1, 1}};
+}
+
+box_operand array_box(CUarray array, std::size_t offset) {
+  return {.type = CU_MEMORYTYPE_ARRAY, .array = array, .x = offset};
+}
+box_operand device_box(CUdeviceptr address) {
+  return {.type = CU_MEMORYTYPE_DEVICE, .device = address};
+}
+box_operand host_box(const void* pointer) { return {.type = CU_MEMORYTYPE_HOST, .host = pointer}; }
+
+// Checks a copy, finds its stream and calls submit(stream, users, dst, src, work). Returns an error
+// without a copy. A copy of an empty box succeeds with any addresses and calls nothing.
 template <class Submit>
-CUresult submit_box(const model::box_copy* copy, CUstream stream, const copy_contexts* contexts,
-                    Submit&& submit) {
-  return guarded_outside_host_functions([&](model::process& p) {
-    if (copy == nullptr) return CUDA_ERROR_INVALID_VALUE;
+CUresult submit_box(const std::optional<box_copy>& copy, CUstream stream,
+                    const copy_contexts* contexts, Submit&& submit) {
+  return guarded_outside_host_functions([&] {
+    if (!copy) return CUDA_ERROR_INVALID_VALUE;
     model::stream* target_stream = nullptr;
-    if (const CUresult error = find_stream(p, stream, target_stream)) return error;
+    if (const CUresult error = find_stream(stream, target_stream)) return error;
     if (copy->size.empty()) return CUDA_SUCCESS;
     model::memory_operand dst;
     model::memory_operand src;
     model::pitched_copy_work work;
-    const model::copy_users users = users_of_copy(p, *target_stream, contexts);
+    const model::copy_users users = users_of_copy(*target_stream, contexts);
     const CUresult status =
         model::resolve_box(*copy, dst, src, work, access_time_of(*target_stream), users);
     return status == CUDA_SUCCESS ? submit(*target_stream, users, dst, src, work) : status;
   });
 }
 
-CUresult copy_box_sync(const model::box_copy* copy, const copy_contexts* contexts = nullptr) {
+CUresult copy_box_sync(const std::optional<box_copy>& copy,
+                       const copy_contexts* contexts = nullptr) {
   return submit_box(copy, nullptr, contexts,
                     [](model::stream& target_stream, const model::copy_users& users,
                        const model::memory_operand& dst, const model::memory_operand& src,
@@ -43,7 +69,7 @@ CUresult copy_box_sync(const model::box_copy* copy, const copy_contexts* context
                     });
 }
 
-CUresult copy_box_async(const model::box_copy* copy, CUstream stream,
+CUresult copy_box_async(const std::optional<box_copy>& copy, CUstream stream,
                         const copy_contexts* contexts = nullptr) {
   return submit_box(
       copy, stream, contexts,
@@ -53,96 +79,60 @@ CUresult copy_box_async(const model::box_copy* copy, CUstream stream,
       });
 }
 
-template <class Description>
-CUresult copy_sync(const Description* description) {
-  if (description == nullptr) return copy_box_sync(nullptr);
-  const model::box_copy copy = model::describe(*description);
-  return copy_box_sync(&copy);
-}
-
-template <class Description>
-CUresult copy_async(const Description* description, CUstream stream) {
-  if (description == nullptr) return copy_box_async(nullptr, stream);
-  const model::box_copy copy = model::describe(*description);
-  return copy_box_async(&copy, stream);
-}
-
-using model::box_operand;
-
-box_operand array_box(CUarray array, std::size_t offset) {
-  return {.type = CU_MEMORYTYPE_ARRAY, .array = array, .x = offset};
-}
-box_operand device_box(CUdeviceptr address) {
-  return {.type = CU_MEMORYTYPE_DEVICE, .device = address};
-}
-box_operand host_box(const void* pointer) { return {.type = CU_MEMORYTYPE_HOST, .host = pointer}; }
-
-CUresult copy_sync(const box_operand& dst, const box_operand& src, std::size_t bytes) {
-  const model::box_copy copy{dst, src, {bytes, 1, 1}};
-  return copy_box_sync(&copy);
-}
-
-CUresult copy_async(const box_operand& dst, const box_operand& src, std::size_t bytes,
-                    CUstream stream) {
-  const model::box_copy copy{dst, src, {bytes, 1, 1}};
-  return copy_box_async(&copy, stream);
-}
-
 }  // namespace
 
-CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* copy) { return copy_sync(copy); }
-CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* copy) { return copy_sync(copy); }
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* copy) { return copy_box_sync(box_of(copy)); }
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* copy) { return copy_box_sync(box_of(copy)); }
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
-  return copy_async(copy, stream);
+  return copy_box_async(box_of(copy), stream);
 }
-CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* copy) { return copy_sync(copy); }
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* copy) { return copy_box_sync(box_of(copy)); }
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
-  return copy_async(copy, stream);
+  return copy_box_async(box_of(copy), stream);
 }
 
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
-  if (copy == nullptr) return copy_sync(copy);
-  const model::box_copy box = model::describe(*copy);
+  if (copy == nullptr) return copy_box_sync(std::nullopt);
   const copy_contexts contexts{copy->dstContext, copy->srcContext};
-  return copy_box_sync(&box, &contexts);
+  return copy_box_sync(box_of(copy), &contexts);
 }
 
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
-  if (copy == nullptr) return copy_async(copy, stream);
-  const model::box_copy box = model::describe(*copy);
+  if (copy == nullptr) return copy_box_async(std::nullopt, stream);
   const copy_contexts contexts{copy->dstContext, copy->srcContext};
-  return copy_box_async(&box, stream, &contexts);
+  return copy_box_async(box_of(copy), stream, &contexts);
 }
 
 CUresult cuMemcpyHtoA_v2(CUarray dst_array, size_t dst_offset, const void* src, size_t bytes) {
-  return copy_sync(array_box(dst_array, dst_offset), host_box(src), bytes);
+  return copy_box_sync(single_row(array_box(dst_array, dst_offset), host_box(src), bytes));
 }
 
 CUresult cuMemcpyAtoH_v2(void* dst, CUarray src_array, size_t src_offset, size_t bytes) {
-  return copy_sync(host_box(dst), array_box(src_array, src_offset), bytes);
+  return copy_box_sync(single_row(host_box(dst), array_box(src_array, src_offset), bytes));
 }
 
 CUresult cuMemcpyDtoA_v2(CUarray dst_array, size_t dst_offset, CUdeviceptr src, size_t bytes) {
-  return copy_sync(array_box(dst_array, dst_offset), device_box(src), bytes);
+  return copy_box_sync(single_row(array_box(dst_array, dst_offset), device_box(src), bytes));
 }
 
 CUresult cuMemcpyAtoD_v2(CUdeviceptr dst, CUarray src_array, size_t src_offset, size_t bytes) {
-  return copy_sync(device_box(dst), array_box(src_array, src_offset), bytes);
+  return copy_box_sync(single_row(device_box(dst), array_box(src_array, src_offset), bytes));
 }
 
 CUresult cuMemcpyAtoA_v2(CUarray dst_array, size_t dst_offset, CUarray src_array, size_t src_offset,
                          size_t bytes) {
-  return copy_sync(array_box(dst_array, dst_offset), array_box(src_array, src_offset), bytes);
+  return copy_box_sync(
+      single_row(array_box(dst_array, dst_offset), array_box(src_array, src_offset), bytes));
 }
 
 CUresult cuMemcpyHtoAAsync_v2(CUarray dst_array, size_t dst_offset, const void* src, size_t bytes,
                               CUstream stream) {
-  return copy_async(array_box(dst_array, dst_offset), host_box(src), bytes, stream);
+  return copy_box_async(single_row(array_box(dst_array, dst_offset), host_box(src), bytes), stream);
 }
 
 CUresult cuMemcpyAtoHAsync_v2(void* dst, CUarray src_array, size_t src_offset, size_t bytes,
                               CUstream stream) {
-  return copy_async(host_box(dst), array_box(src_array, src_offset), bytes, stream);
+  return copy_box_async(single_row(host_box(dst), array_box(src_array, src_offset), bytes), stream);
 }
 
 }  // namespace weir::embedded::entry

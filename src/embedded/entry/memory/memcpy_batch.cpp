@@ -27,31 +27,34 @@ bool are_valid(CUmemcpySrcAccessOrder order, unsigned flags) {
 }
 
 // Converts an access order. CU_MEMCPY_SRC_ACCESS_ORDER_STREAM is treated like
-// CU_MEMCPY_SRC_ACCESS_ORDER_ANY.
+// CU_MEMCPY_SRC_ACCESS_ORDER_ANY: as in cuMemcpyAsync, a small pageable source is read during the
+// call.
 model::source_access_order source_order_of(CUmemcpySrcAccessOrder order) {
   return order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL
              ? model::source_access_order::during_call
              : model::source_access_order::any_order;
 }
 
-// Returns true if the location is a valid hint for managed memory. Hints have no effect.
-bool is_hint(const model::process& p, const CUmemLocation& location) {
-  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) return p.find_device(location.id) != nullptr;
+// Returns true if the location is a valid hint for managed memory, or CU_MEM_LOCATION_TYPE_INVALID,
+// which gives none. Hints have no effect.
+bool is_hint(const CUmemLocation& location) {
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+    return model::this_process().find_device(location.id) != nullptr;
   return location.type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
 }
 
-bool is_valid(const model::process& p, const CUmemcpyAttributes& attributes) {
-  return are_valid(attributes.srcAccessOrder, attributes.flags) &&
-         is_hint(p, attributes.srcLocHint) && is_hint(p, attributes.dstLocHint);
+bool is_valid(const CUmemcpyAttributes& attributes) {
+  return are_valid(attributes.srcAccessOrder, attributes.flags) && is_hint(attributes.srcLocHint) &&
+         is_hint(attributes.dstLocHint);
 }
 
 // Returns true if the sets of attributes are valid and their indices ascend from 0. The set
 // attributes[i] applies to the copies from indices[i] up to indices[i + 1], exclusive.
-bool are_in_order(const model::process& p, std::span<const CUmemcpyAttributes> attributes,
+bool are_in_order(std::span<const CUmemcpyAttributes> attributes,
                   std::span<const std::size_t> indices, std::size_t count) {
   if (attributes.empty() || attributes.size() > count || indices[0] != 0) return false;
   for (std::size_t i = 0; i < attributes.size(); ++i) {
-    if (!is_valid(p, attributes[i])) return false;
+    if (!is_valid(attributes[i])) return false;
     if (indices[i] >= count || (i > 0 && indices[i] <= indices[i - 1])) return false;
   }
   return true;
@@ -64,66 +67,60 @@ struct located_box {
   model::source_access_order source_order;
 };
 
-// Computes the element size of an array; 0 for a pointer.
-CUresult get_element_bytes(const CUmemcpy3DOperand& operand, std::size_t& out) {
+// Stores the element size of an array; 0 for a pointer. Returns false for an invalid side.
+bool get_element_bytes(const CUmemcpy3DOperand& operand, std::size_t& out) {
   out = 0;
-  if (operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER) return CUDA_SUCCESS;
-  if (operand.type != CU_MEMCPY_OPERAND_TYPE_ARRAY) return CUDA_ERROR_INVALID_VALUE;
+  if (operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER) return true;
+  if (operand.type != CU_MEMCPY_OPERAND_TYPE_ARRAY) return false;
   const model::array* const found = model::arrays::find(operand.op.array.array);
-  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  out = found->element_bytes;
-  return CUDA_SUCCESS;
+  if (found != nullptr) out = found->element_bytes;
+  return found != nullptr;
 }
 
-// Computes the element size of a copy. An array determines the element size. If both sides are
-// pointers, the size is one byte. Two arrays must have equal element sizes.
-CUresult find_element_bytes(const CUDA_MEMCPY3D_BATCH_OP& op, std::size_t& out) {
+// Stores the element size of a copy. An array determines the element size. If both sides are
+// pointers, the size is one byte. Returns false for an invalid side, and for two arrays with
+// different element sizes.
+bool get_element_bytes(const CUDA_MEMCPY3D_BATCH_OP& op, std::size_t& out) {
   std::size_t dst_bytes = 0;
   std::size_t src_bytes = 0;
-  if (const CUresult error = get_element_bytes(op.dst, dst_bytes)) return error;
-  if (const CUresult error = get_element_bytes(op.src, src_bytes)) return error;
-  if (dst_bytes != 0 && src_bytes != 0 && dst_bytes != src_bytes) return CUDA_ERROR_INVALID_VALUE;
+  if (!get_element_bytes(op.dst, dst_bytes) || !get_element_bytes(op.src, src_bytes)) return false;
   out = std::max({dst_bytes, src_bytes, std::size_t{1}});
-  return CUDA_SUCCESS;
+  return dst_bytes == 0 || src_bytes == 0 || dst_bytes == src_bytes;
 }
 
 // Converts one side of a copy from elements to bytes. A row length or layer height of 0 stands for
-// the width or height of the extent.
-CUresult to_bytes(const CUmemcpy3DOperand& operand, const CUextent3D& extent,
-                  std::size_t element_bytes, model::box_operand& out) {
+// the width or height of the extent. Returns false if a row or layer is too small for the extent,
+// and on overflow.
+bool to_bytes(const CUmemcpy3DOperand& operand, const CUextent3D& extent, std::size_t element_bytes,
+              model::box_operand& out) {
   if (operand.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
     const CUoffset3D& offset = operand.op.array.offset;
     out = {
         .type = CU_MEMORYTYPE_ARRAY, .array = operand.op.array.array, .y = offset.y, .z = offset.z};
-    return __builtin_mul_overflow(offset.x, element_bytes, &out.x) ? CUDA_ERROR_INVALID_VALUE
-                                                                   : CUDA_SUCCESS;
+    return !__builtin_mul_overflow(offset.x, element_bytes, &out.x);
   }
   const auto& pointer = operand.op.ptr;
   const std::size_t row = pointer.rowLength != 0 ? pointer.rowLength : extent.width;
   const std::size_t rows = pointer.layerHeight != 0 ? pointer.layerHeight : extent.height;
-  if (row < extent.width || rows < extent.height) return CUDA_ERROR_INVALID_VALUE;
   out = {.type = CU_MEMORYTYPE_UNIFIED, .device = pointer.ptr, .rows = rows};
-  return __builtin_mul_overflow(row, element_bytes, &out.pitch) ? CUDA_ERROR_INVALID_VALUE
-                                                                : CUDA_SUCCESS;
+  return row >= extent.width && rows >= extent.height &&
+         !__builtin_mul_overflow(row, element_bytes, &out.pitch);
 }
 
 // Validates a copy and finds the memory of both sides.
 CUresult locate_box(const CUDA_MEMCPY3D_BATCH_OP& op, const model::copy_users& users,
                     located_box& out) {
-  if (!are_valid(op.srcAccessOrder, op.flags)) return CUDA_ERROR_INVALID_VALUE;
-  out.source_order = source_order_of(op.srcAccessOrder);
-
   std::size_t element_bytes = 0;
-  if (const CUresult error = find_element_bytes(op, element_bytes)) return error;
-
+  if (!are_valid(op.srcAccessOrder, op.flags) || !get_element_bytes(op, element_bytes))
+    return CUDA_ERROR_INVALID_VALUE;
+  out.source_order = source_order_of(op.srcAccessOrder);
   model::box_copy copy{
       .dst = {}, .src = {}, .size = {op.extent.width, op.extent.height, op.extent.depth}};
   if (copy.size.empty() ||
-      __builtin_mul_overflow(op.extent.width, element_bytes, &copy.size.width)) {
+      __builtin_mul_overflow(op.extent.width, element_bytes, &copy.size.width) ||
+      !to_bytes(op.dst, op.extent, element_bytes, copy.dst) ||
+      !to_bytes(op.src, op.extent, element_bytes, copy.src))
     return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (const CUresult error = to_bytes(op.dst, op.extent, element_bytes, copy.dst)) return error;
-  if (const CUresult error = to_bytes(op.src, op.extent, element_bytes, copy.src)) return error;
   return model::resolve_box(copy, out.dst, out.src, out.work, model::access_time::now, users);
 }
 
@@ -133,19 +130,19 @@ CUresult locate_box(const CUDA_MEMCPY3D_BATCH_OP& op, const model::copy_users& u
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
                                CUmemcpyAttributes* attrs, size_t* indices, size_t attr_count,
                                CUstream stream) {
-  return guarded_outside_host_functions([&](model::process& p) {
+  return guarded_outside_host_functions([&] {
     // A null stream is an error even in the per-thread variant of the function.
     if (stream == CU_STREAM_LEGACY || stream == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* target_stream = nullptr;
-    if (const CUresult error = find_stream(p, stream, target_stream)) return error;
+    if (const CUresult error = find_stream(stream, target_stream)) return error;
     if (count == 0 || dsts == nullptr || srcs == nullptr || sizes == nullptr || attrs == nullptr ||
-        indices == nullptr || !are_in_order(p, {attrs, attr_count}, {indices, attr_count}, count)) {
+        indices == nullptr || !are_in_order({attrs, attr_count}, {indices, attr_count}, count)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (model::this_thread().current() == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (target_stream->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 
-    const model::memory_user user = copy_user_for(p, *target_stream);
+    const model::memory_user user = copy_user_for(*target_stream);
     std::size_t attribute_index = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (attribute_index + 1 < attr_count && indices[attribute_index + 1] == i) ++attribute_index;
@@ -169,17 +166,16 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* siz
 CUresult cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP* ops,
                                  unsigned long long flags, CUstream stream) {
   return guarded_outside_host_functions(with_stream(stream, [&](model::stream& target_stream) {
-    model::process& p = model::this_process();
     if (target_stream.role() == model::stream_role::legacy || count == 0 || ops == nullptr ||
         flags != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (target_stream.capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 
-    const model::copy_users users{copy_user_for(p, target_stream), copy_user_for(p, target_stream)};
+    const model::memory_user user = copy_user_for(target_stream);
     std::vector<located_box> boxes(count);
     for (std::size_t i = 0; i < count; ++i) {
-      if (const CUresult error = locate_box(ops[i], users, boxes[i])) return error;
+      if (const CUresult error = locate_box(ops[i], {user, user}, boxes[i])) return error;
     }
     for (const located_box& box : boxes) {
       const CUresult status =

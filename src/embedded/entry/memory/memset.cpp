@@ -14,12 +14,11 @@ struct rows {
   std::size_t pitch, width, height;
 };
 
-// Checks a memset and fills in `dst` and `work`. If there are no elements to set, returns
-// CUDA_SUCCESS for any address and leaves `work` empty.
-template <class Element>
-CUresult prepare_memset(CUdeviceptr address, Element value, const rows& shape,
-                        const model::stream& target_stream, model::memory_operand& dst,
-                        model::memset_work& work) {
+// Checks a memset, finds its memory and calls submit(dst, work). If there are no elements to set,
+// returns CUDA_SUCCESS for any address and calls nothing.
+template <class Element, class Submit>
+CUresult set_rows(CUdeviceptr address, Element value, const rows& shape,
+                  const model::stream& target_stream, Submit&& submit) {
   if (shape.width == 0 || shape.height == 0) return CUDA_SUCCESS;
   std::size_t row = 0;
   std::size_t bytes = 0;
@@ -31,12 +30,13 @@ CUresult prepare_memset(CUdeviceptr address, Element value, const rows& shape,
   }
   if (address % sizeof(Element) != 0 || __builtin_add_overflow(bytes, row, &bytes))
     return CUDA_ERROR_INVALID_VALUE;
-  const CUresult status = model::resolve_operand(
-      address, bytes, model::operand_kind::known, model::write_access, dst,
-      access_time_of(target_stream), memory_user_for(model::this_process(), target_stream));
+  model::memory_operand dst;
+  const CUresult status =
+      model::resolve_operand(address, bytes, model::operand_kind::known, model::write_access, dst,
+                             access_time_of(target_stream), memory_user_for(target_stream));
   if (status != CUDA_SUCCESS) return status;
-  work = {dst.data, shape.pitch, shape.width, shape.height, value, sizeof(Element)};
-  return CUDA_SUCCESS;
+  return submit(dst, model::memset_work{dst.data, shape.pitch, shape.width, shape.height, value,
+                                        sizeof(Element)});
 }
 
 // Sets memory in stream order. A host function may call such an entry point with a stream that the
@@ -44,22 +44,20 @@ CUresult prepare_memset(CUdeviceptr address, Element value, const rows& shape,
 template <class Element>
 CUresult memset_async(CUdeviceptr address, Element value, const rows& shape, CUstream stream) {
   return guarded(with_stream_for_work(stream, [&](model::stream& target_stream) {
-    model::memory_operand dst;
-    model::memset_work work;
-    if (const CUresult error = prepare_memset(address, value, shape, target_stream, dst, work))
-      return error;
-    return work.dst == nullptr ? CUDA_SUCCESS : target_stream.submit(work);
+    return set_rows(address, value, shape, target_stream,
+                    [&](const model::memory_operand&, const model::memset_work& work) {
+                      return target_stream.submit(work);
+                    });
   }));
 }
 
 template <class Element>
 CUresult memset_sync(CUdeviceptr address, Element value, const rows& shape) {
   return guarded_outside_host_functions(with_stream(nullptr, [&](model::stream& target_stream) {
-    model::memory_operand dst;
-    model::memset_work work;
-    if (const CUresult error = prepare_memset(address, value, shape, target_stream, dst, work))
-      return error;
-    return work.dst == nullptr ? CUDA_SUCCESS : model::memset_sync(target_stream, dst, work);
+    return set_rows(address, value, shape, target_stream,
+                    [&](const model::memory_operand& dst, const model::memset_work& work) {
+                      return model::memset_sync(target_stream, dst, work);
+                    });
   }));
 }
 

@@ -110,9 +110,8 @@ CUcontext context_of(const allocation& record) {
 CUresult write_device_pointer(const allocation& record, CUdeviceptr pointer, void* destination) {
   model::context* context = nullptr;
   if (const CUresult error = current_context(context)) return error;
-  return is_accessible(model::this_process(), *context, record, pointer)
-             ? write(destination, pointer)
-             : CUDA_ERROR_INVALID_VALUE;
+  return is_accessible(*context, record, pointer) ? write(destination, pointer)
+                                                  : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult write_attribute(const allocation& record, CUdeviceptr pointer,
@@ -134,8 +133,6 @@ CUresult write_attribute(const allocation& record, CUdeviceptr pointer,
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return write(destination, model::is_managed(record));
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return write(destination, record.memory_device->ordinal());
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return write(destination, record.kind == memory_kind::device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       return write(destination, CUdeviceptr{range_of(record).start});
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return write(destination, range_of(record).bytes);
@@ -145,6 +142,7 @@ CUresult write_attribute(const allocation& record, CUdeviceptr pointer,
     case CU_POINTER_ATTRIBUTE_MAPPED: return write(destination, true);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return write<unsigned long long>(destination, handle_types(record));
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
       return write(destination, record.kind == memory_kind::device);
@@ -161,7 +159,9 @@ CUresult write_attribute(const allocation& record, CUdeviceptr pointer,
 }
 
 // Writes the value that cuPointerGetAttributes reports for an attribute that the address does not
-// have. `record` is null for unknown memory. Returns false for an unknown attribute.
+// have, mostly 0. Leaves the destinations of the two RANGE attributes unchanged. Returns false only
+// for CU_POINTER_ATTRIBUTE_P2P_TOKENS, which only cuPointerGetAttribute can query. `record` is null
+// for unknown memory.
 bool write_default(CUdeviceptr pointer, const allocation* record, CUpointer_attribute attribute,
                    void* destination) {
   switch (attribute) {
@@ -170,7 +170,7 @@ bool write_default(CUdeviceptr pointer, const allocation* record, CUpointer_attr
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: write(destination, false); return true;
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: write(destination, 0u); return true;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: write(destination, CU_DEVICE_INVALID); return true;
@@ -178,7 +178,7 @@ bool write_default(CUdeviceptr pointer, const allocation* record, CUpointer_attr
       write(destination, record != nullptr ? CUdeviceptr{0} : pointer);
       return true;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return true;  // left unchanged
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return true;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return false;
     default: write(destination, 0ull); return true;
   }
@@ -192,7 +192,7 @@ bool is_known(CUpointer_attribute attribute) {
 }  // namespace
 
 CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     allocation* found = model::address_map::find(pointer);
     if (data == nullptr || found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS) return write_p2p_tokens(*found, data);
@@ -202,7 +202,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data,
                                 CUdeviceptr pointer) {
-  return guarded_outside_host_functions([&](model::process&) {
+  return guarded_outside_host_functions([&] {
     if (count == 0 || attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const allocation* found = model::address_map::find(pointer);
     for (unsigned i = 0; i < count; ++i) {
@@ -218,7 +218,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                CUdeviceptr pointer) {
-  return guarded_outside_captures([&](model::process&) {
+  return guarded_outside_captures([&] {
     allocation* found = model::address_map::find(pointer);
     if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || found == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;

@@ -38,7 +38,8 @@ CUresult capture_allocation(model::capture& active_capture, const model::memory_
 }
 
 // Allocates from a pool, or adds an allocation node if the stream captures. If the stream does not
-// capture, the call is unsafe for captures of other streams (model::check_unsafe_call()).
+// capture, the call is unsafe for captures of other streams (model::check_unsafe_call()). A size of
+// 0 gives a null address and adds no node.
 CUresult allocate(const pool_generation& source, std::size_t bytes,
                   model::stream& requesting_stream, CUdeviceptr* address) {
   if (model::capture* active_capture = requesting_stream.capture();

@@ -22,13 +22,13 @@ constexpr bool is_valid_mode(CUstreamCaptureMode mode) {
 template <class Query, class Write>
 CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query get_answer,
                        Write write) {
-  return guarded([&](model::process& p) {
+  return guarded([&] {
     if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* target_stream = nullptr;
-    if (const CUresult error = find_stream_for_query(p, stream, target_stream)) return error;
+    if (const CUresult error = find_stream_for_query(stream, target_stream)) return error;
     model::capture::capture_info answer;
     if (target_stream->capture() != nullptr) {
-      const std::lock_guard lock{p.graphs_mutex};
+      const std::lock_guard lock{model::this_process().graphs_mutex};
       get_answer(*target_stream, answer);
     }
     *status = answer.status;
@@ -40,18 +40,18 @@ CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query get
 }  // namespace
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
-  return guarded([&](model::process& p) {
+  return guarded([&] {
     model::stream* target_stream = nullptr;
     // Rejects an invalid mode before find_stream(), because a use of the legacy stream can
     // invalidate captures of blocking streams.
     if (!is_valid_mode(mode)) {
-      const CUresult status = find_stream_for_query(p, stream, target_stream);
+      const CUresult status = find_stream_for_query(stream, target_stream);
       return status == CUDA_SUCCESS || status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
                  ? CUDA_ERROR_INVALID_VALUE
                  : status;
     }
-    if (const CUresult error = find_stream(p, stream, target_stream)) return error;
-    const std::lock_guard lock{p.graphs_mutex};
+    if (const CUresult error = find_stream(stream, target_stream)) return error;
+    const std::lock_guard lock{model::this_process().graphs_mutex};
     return model::capture::begin(*target_stream, mode);
   });
 }
@@ -60,8 +60,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
                                      const CUgraphNode* dependencies, const CUgraphEdgeData* edges,
                                      size_t count, CUstreamCaptureMode mode) {
   return guarded(with_stream(stream, [&](model::stream& target_stream) {
-    model::process& p = model::this_process();
-    const std::lock_guard lock{p.graphs_mutex};
+    const std::lock_guard lock{model::this_process().graphs_mutex};
     model::graph* target_graph = find_graph(graph);
     if (target_graph == nullptr || !is_valid_mode(mode)) return CUDA_ERROR_INVALID_VALUE;
     // The errors of check_begin() take precedence over errors in the list of nodes.
@@ -76,8 +75,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   return guarded(with_stream(stream, [&](model::stream& target_stream) {
-    model::process& p = model::this_process();
-    const std::lock_guard lock{p.graphs_mutex};
+    const std::lock_guard lock{model::this_process().graphs_mutex};
     model::graph* created = nullptr;
     const CUresult status =
         model::capture::end(target_stream, graph != nullptr ? &created : nullptr);
@@ -119,8 +117,7 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode* depe
                                               const CUgraphEdgeData* edges, size_t count,
                                               unsigned flags) {
   return guarded(with_stream(stream, [&](model::stream& target_stream) {
-    model::process& p = model::this_process();
-    const std::lock_guard lock{p.graphs_mutex};
+    const std::lock_guard lock{model::this_process().graphs_mutex};
     model::capture::capture_info info;
     model::capture::get_status(target_stream, info);
     if (info.status == CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_ERROR_ILLEGAL_STATE;
@@ -147,7 +144,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* depende
 
 // Accepts any value. Only the three known modes have an effect.
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  return guarded([&](model::process&) {
+  return guarded([&] {
     if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::swap(model::this_thread().capture_mode, *mode);
     return CUDA_SUCCESS;

@@ -7,7 +7,7 @@
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/capture/capture.hpp"
 
-#include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -26,12 +26,12 @@ CUresult collect_uses(const CUexternalSemaphore* semaphores, const Params* param
   out.reserve(count);
   for (unsigned i = 0; i < count; ++i) {
     if (semaphores[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::semaphore_reference reference{semaphores[i]};
-    if (!reference) return CUDA_ERROR_INVALID_HANDLE;
+    std::shared_ptr<semaphore_page> page = model::external_semaphore::find(semaphores[i]);
+    if (!page) return CUDA_ERROR_INVALID_HANDLE;
     if (params[i].flags != 0)
       // All existing flags apply only to kinds of semaphores that cannot be imported here.
       return CUDA_ERROR_INVALID_VALUE;
-    out.push_back({std::move(reference), params[i].params.fence.value});
+    out.push_back({std::move(page), params[i].params.fence.value});
   }
   return CUDA_SUCCESS;
 }
@@ -57,17 +57,17 @@ CUresult submit_uses(const CUexternalSemaphore* semaphores, const Params* params
 CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore,
                                    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC* desc) {
   return guarded_outside_captures(with_current_context([&](model::context&) {
-    model::process& p = model::this_process();
-    if (semaphore == nullptr || desc == nullptr || desc->flags != 0)
-      return CUDA_ERROR_INVALID_VALUE;
-    if (std::ranges::any_of(desc->reserved, [](unsigned word) { return word != 0; }))
+    if (semaphore == nullptr || desc == nullptr || desc->flags != 0 ||
+        !are_all_zero(desc->reserved))
       return CUDA_ERROR_INVALID_VALUE;
     const bool timeline = desc->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
     if (!timeline && desc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD)
       return CUDA_ERROR_INVALID_VALUE;
+    // As on an H200, open() refuses it for a binary semaphore, with another error.
     if (timeline && desc->handle.fd < 0) return CUDA_ERROR_INVALID_VALUE;
     const std::uint32_t kind = timeline ? semaphore_page::timeline : semaphore_page::binary;
-    return open_object(p.external_semaphores, semaphore, [&](model::external_semaphore& created) {
+    auto& table = model::this_process().external_semaphores;
+    return open_object(table, semaphore, [&](model::external_semaphore& created) {
       return created.open(desc->handle.fd, kind) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
     });
   }));
@@ -75,11 +75,11 @@ CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore,
 
 // Signals and waits that were submitted before this call still run.
 CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
-  return guarded_outside_host_functions([&](model::process& p) {
+  return guarded_outside_host_functions([&] {
     if (semaphore == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::external_semaphore* const found = p.external_semaphores.find(semaphore);
-    if (found == nullptr || !p.external_semaphores.retire(found, semaphore))
-      return CUDA_ERROR_INVALID_HANDLE;
+    auto& table = model::this_process().external_semaphores;
+    model::external_semaphore* const found = table.find(semaphore);
+    if (found == nullptr || !table.retire(found, semaphore)) return CUDA_ERROR_INVALID_HANDLE;
     found->close();
     return CUDA_SUCCESS;
   });
@@ -88,19 +88,22 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
 CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
                                          const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* params,
                                          unsigned count, CUstream stream) {
-  return submit_uses(semaphores, params, count, stream,
-                     [](model::stream& target_stream, auto uses) {
-                       submit_signals(target_stream, std::move(uses));
-                     });
+  return submit_uses(semaphores, params, count, stream, &model::submit_signals);
 }
 
 CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
                                        const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* params,
                                        unsigned count, CUstream stream) {
-  return submit_uses(semaphores, params, count, stream,
-                     [](model::stream& target_stream, auto uses) {
-                       submit_waits(target_stream, std::move(uses));
-                     });
+  return submit_uses(semaphores, params, count, stream, &model::submit_waits);
+}
+
+// Both return CUDA_ERROR_NOT_SUPPORTED, because graphs have no semaphore nodes here.
+CUresult cuGraphExternalSemaphoresSignalNodeGetParams(CUgraphNode,
+                                                      CUDA_EXT_SEM_SIGNAL_NODE_PARAMS*) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuGraphExternalSemaphoresWaitNodeGetParams(CUgraphNode, CUDA_EXT_SEM_WAIT_NODE_PARAMS*) {
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 }  // namespace weir::embedded::entry

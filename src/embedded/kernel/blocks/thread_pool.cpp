@@ -2,15 +2,13 @@
 // kernel/blocks/thread_pool.cpp - keeping threads for blocks that run at the same time.
 #include "embedded/kernel/blocks/thread_pool.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <new>
 
+#include "embedded/engine/driver_thread.hpp"
 #include "os/futex.hpp"
 
 namespace weir::embedded::kernel {
@@ -65,8 +63,7 @@ void call(pool_thread& one, task* work) noexcept {
   weir::os::futex_wake(one.called, 1);
 }
 
-void* thread_main(void* argument) {
-  pool_thread& me = *static_cast<pool_thread*>(argument);
+void run_pool_thread(pool_thread& me) noexcept {
   do {
     while (me.called.load(std::memory_order_acquire) == 0) weir::os::futex_wait(me.called, 0);
     me.called.store(0, std::memory_order_relaxed);
@@ -77,33 +74,18 @@ void* thread_main(void* argument) {
       weir::os::futex_wake(work->left, 1);
   } while (park(me));
   delete &me;
-  return nullptr;
 }
 
-// A thread that takes no signals but for what it does itself, and for interruptions; null where
-// there is none.
+// Returns null if there is no memory or no thread.
 pool_thread* start() noexcept {
   auto* const made = new (std::nothrow) pool_thread;
   if (made == nullptr) return nullptr;
-  sigset_t others;
-  sigset_t before;
-  sigfillset(&others);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGURG}) sigdelset(&others, own);
-  pthread_sigmask(SIG_SETMASK, &others, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, stack_bytes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_t thread{};
-  const bool started = pthread_create(&thread, &attributes, thread_main, made) == 0;
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!started) {
-    delete made;
-    return nullptr;
-  }
-  pthread_setname_np(thread, "weir-block");
-  return made;
+  const bool started = engine::start_driver_thread(
+      "weir-block", [made] { run_pool_thread(*made); }, engine::thread_requirement::optional,
+      stack_bytes);
+  if (started) return made;
+  delete made;
+  return nullptr;
 }
 
 }  // namespace

@@ -26,10 +26,10 @@ void add_missing(std::vector<graph_node*>& list, std::span<graph_node* const> no
   }
 }
 
-// Destroys the graph of a capture that failed, even if the program supplied the graph. A subgraph
-// is not destroyed; it only loses its nodes. If the program has already destroyed the node that
-// owns the graph (graph::orphaned_root()), destroys the outermost graph once no other capture adds
-// nodes to it or to its subgraphs.
+// Destroys the graph of a capture that failed or whose result is not wanted, even if the program
+// supplied the graph. A subgraph is not destroyed; it only loses its nodes. If the program has
+// already destroyed the node that owns the graph (graph::orphaned_root()), destroys the outermost
+// graph once no other capture adds nodes to it or to its subgraphs.
 void discard(graph& captured_graph) noexcept {
   if (graph* const orphaned_root = captured_graph.orphaned_root()) {
     if (!orphaned_root->has_capture_inside()) orphaned_root->destroy();
@@ -52,21 +52,18 @@ CUresult capture::begin(stream& target_stream, CUstreamCaptureMode mode, graph* 
   if (const CUresult error = check_begin(target_stream)) return error;
   if (existing_graph != nullptr && existing_graph->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
 
-  capture& created = capture_list::instance().acquire();
-  try {
-    created.participants_.push_back({&target_stream, {}, {}, {}, {}});
-    add_missing(created.participants_.front().frontier, predecessors);
-    created.graph_ = existing_graph != nullptr ? existing_graph : &graph::make();
-  } catch (...) {
-    created.participants_.clear();
-    capture_list::instance().recycle(created);
-    throw;
-  }
+  capture& created = capture_list::instance().unused();
+  created.participants_.clear();  // left by a begin() that ran out of memory
+  created.participants_.push_back({&target_stream, {}, {}, {}, {}});
+  add_missing(created.participants_.front().frontier, predecessors);
+  created.graph_ = existing_graph != nullptr ? existing_graph : &graph::make();
   created.graph_->begin_capture();
   created.valid_ = true;
   created.mode_ = mode;
   created.thread_ = capture_list::this_thread_number();
-  created.id_ = capture_list::next_id();
+  static unsigned long long last_id = 0;  // guarded by the lock of the graphs
+  created.id_ = ++last_id;
+  detail::active_captures.fetch_add(1, std::memory_order_release);
   target_stream.set_capture(&created);
   return CUDA_SUCCESS;
 }
@@ -74,10 +71,8 @@ CUresult capture::begin(stream& target_stream, CUstreamCaptureMode mode, graph* 
 CUresult capture::end(stream& target_stream, graph** out) {
   capture* const ending = target_stream.capture();
   if (ending == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  if (ending->participants_.front().captured_stream != &target_stream) {
-    ending->valid_ = false;
-    return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-  }
+  if (ending->participants_.front().captured_stream != &target_stream)
+    return ending->invalidate(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
 
   const CUresult status = ending->check_end();
   graph& captured_graph = *ending->graph_;
@@ -108,7 +103,7 @@ void capture::detach_streams() noexcept {
   participants_.clear();
   recorded_.clear();
   std::exchange(graph_, nullptr)->end_capture();
-  capture_list::instance().recycle(*this);
+  detail::active_captures.fetch_sub(1, std::memory_order_release);
 }
 
 // Returns true if the work of every stream is joined. A node is joined if another node depends on
@@ -156,7 +151,8 @@ CUresult capture::update_frontier(stream& target_stream, std::span<graph_node* c
   if (change == frontier_change::add) updated = entry.frontier;
   add_missing(updated, nodes);
   if (change == frontier_change::replace) {
-    // Nodes that are removed from the first stream's frontier count as joined.
+    // CUDA's rule: nodes that this call removes from a frontier need not be joined. Nodes in the
+    // first stream's frontier may still be unjoined in the stream that added them (join()).
     if (&entry == &active->participants_.front()) {
       for (participant& other : active->participants_) {
         for (graph_node* const node : entry.frontier) std::erase(other.unjoined, node);
@@ -181,7 +177,7 @@ void capture::join(stream& joining_stream, std::span<graph_node* const> predeces
   }
   participant& entry = participant_of(joining_stream);
   add_missing(entry.frontier, predecessors);
-  if (&entry == &participants_.front()) return;
+  if (&entry == &participants_.front()) return;  // all_joined() reads this frontier itself
   entry.unjoined.reserve(entry.unjoined.size() + predecessors.size());
   // These nodes are now joined with the joining stream, so they need no longer be joined from their
   // own streams.
@@ -283,41 +279,40 @@ CUevent handle_of(const event& published_event) {
 }  // namespace
 
 // With CU_EVENT_WAIT_EXTERNAL, adds a node that waits for the actual event at each launch.
+// Otherwise the stream joins the frontier that this capture recorded in the event. Ignores an
+// unshared event that was never recorded. Any other event invalidates this capture, and also the
+// valid capture in which it was recorded.
 CUresult capture::wait(stream& target_stream, const event& awaited_event, unsigned flags) {
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (flags == CU_EVENT_WAIT_EXTERNAL)
     return add_node(target_stream, wait_params{handle_of(awaited_event)});
-  if (awaited_event.shared()) {
-    valid_ = false;
-    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  }
+  if (awaited_event.shared()) return invalidate(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   if (awaited_event.capture_id() == 0) {
-    if (!awaited_event.recorded()) return CUDA_SUCCESS;
-    valid_ = false;
-    return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    return awaited_event.recorded() ? invalidate(CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
+                                    : CUDA_SUCCESS;
   }
   capture* const event_capture = capture_list::instance().find(awaited_event.capture_id());
   if (event_capture == this) {
     join(target_stream, recorded_[&awaited_event]);
     return CUDA_SUCCESS;
   }
-  valid_ = false;
-  if (event_capture == nullptr || !event_capture->valid_) return CUDA_ERROR_INVALID_VALUE;
+  if (event_capture == nullptr || !event_capture->valid_)
+    return invalidate(CUDA_ERROR_INVALID_VALUE);
   event_capture->valid_ = false;
-  return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+  return invalidate(CUDA_ERROR_STREAM_CAPTURE_MERGE);
 }
 
 CUresult capture::join_by_event(stream& joining_stream, const event& awaited_event) {
   if (!valid_) return CUDA_ERROR_INVALID_VALUE;
-  if (joining_stream.role() == stream_role::legacy) {
-    valid_ = false;
-    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-  }
+  if (joining_stream.role() == stream_role::legacy)
+    return invalidate(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
   join(joining_stream, recorded_[&awaited_event]);
   return CUDA_SUCCESS;
 }
 
 // With CU_EVENT_RECORD_EXTERNAL, adds a node that records the actual event at each launch.
+// Otherwise stores the stream's frontier for the event. Unlike in wait(), an event that is not
+// allowed leaves the capture valid.
 CUresult capture::record(event& target_event, stream& target_stream, unsigned flags) {
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (flags == CU_EVENT_RECORD_EXTERNAL)
@@ -329,6 +324,8 @@ CUresult capture::record(event& target_event, stream& target_stream, unsigned fl
   return CUDA_SUCCESS;
 }
 
+// CU_EVENT_WAIT_EXTERNAL is an error for a stream without a capture. A plain wait remains if
+// another thread has ended the capture or recorded the event again since the caller's check.
 CUresult detail::wait_in_capture(stream& target_stream, event& awaited_event, unsigned flags) {
   {
     const std::lock_guard lock{this_process().graphs_mutex};

@@ -55,7 +55,7 @@ class capture {
   // The graph may have been a body of a conditional node that was destroyed during the capture. If
   // `out` is null, the graph is destroyed, unless it belongs to a node.
   //
-  // Always ends the capture, unless it began in another stream.
+  // Always ends the capture, unless it began in another stream; it then becomes invalid.
   static abi::CUresult end(stream& target_stream, graph** out);
 
   // The result of get_info() and get_status(), for cuStreamGetCaptureInfo and cuStreamIsCapturing.
@@ -80,6 +80,11 @@ class capture {
 
   // Returns false once a call that the capture does not allow has invalidated it.
   [[nodiscard]] bool valid() const noexcept { return valid_; }
+  // Invalidates the capture because of a call that fails with `error`. Returns `error`.
+  abi::CUresult invalidate(abi::CUresult error) noexcept {
+    valid_ = false;
+    return error;
+  }
 
   // Adds a node that depends on the stream's frontier, and makes it the new frontier. If another
   // thread has ended the capture, submits the work to the stream instead. Returns
@@ -122,7 +127,7 @@ class capture {
     stream* captured_stream;
     std::vector<graph_node*> frontier;
     // The nodes that the stream added or waited for, and that must be joined by another stream
-    // before the capture ends.
+    // before the capture ends. Not used for the first stream.
     std::vector<graph_node*> unjoined;
     // The frontier and its edges, as last returned to the program.
     std::vector<abi::CUgraphNode> reported_frontier;
@@ -143,7 +148,7 @@ class capture {
   unsigned long long id_ = 0;  // unique among captures
   // The result of capture_list::this_thread_number() in the thread that began the capture.
   unsigned long long thread_ = 0;
-  graph* graph_ = nullptr;
+  graph* graph_ = nullptr;                 // null if the capture is not in progress
   std::vector<participant> participants_;  // the first is the stream in which the capture began
   // For each event recorded in this capture: the frontier of its stream at the last record.
   std::unordered_map<const event*, std::vector<graph_node*>> recorded_;
@@ -168,8 +173,8 @@ abi::CUresult check_legacy_stream_usable(const context& owner_context,
 
 // If no capture is in progress, the capture checks of the functions below cost a load or two.
 
-// For calls that are not allowed in a capture: returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, and
-// invalidates the capture.
+// For calls that are not allowed in a capture: if the stream is part of one, invalidates it and
+// returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
 inline abi::CUresult check_not_capturing(stream& target_stream) noexcept {
   if (target_stream.capture() == nullptr) [[likely]]
     return abi::CUDA_SUCCESS;

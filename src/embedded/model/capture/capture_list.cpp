@@ -22,28 +22,15 @@ capture_list& capture_list::instance() {
   return *list;
 }
 
-capture& capture_list::acquire() {
-  active_.reserve(active_.size() + 1);
-  if (free_.empty()) {
-    free_.reserve(all_.size() + 1);
-    free_.push_back(&all_.emplace_back());
-  }
-  capture* acquired = free_.back();
-  free_.pop_back();
-  active_.push_back(acquired);
-  detail::active_captures.fetch_add(1, std::memory_order_release);
-  return *acquired;
+capture& capture_list::unused() {
+  const auto found = std::ranges::find(captures_, nullptr, &capture::graph_);
+  return found == captures_.end() ? captures_.emplace_back() : *found;
 }
 
-void capture_list::recycle(capture& ended) noexcept {
-  std::erase(active_, &ended);
-  free_.push_back(&ended);  // capacity was reserved when the object was made
-  detail::active_captures.fetch_sub(1, std::memory_order_release);
-}
-
-capture* capture_list::find(unsigned long long id) const noexcept {
-  const auto found = std::ranges::find_if(active_, [&](const capture* c) { return c->id_ == id; });
-  return found == active_.end() ? nullptr : *found;
+capture* capture_list::find(unsigned long long id) noexcept {
+  const auto found = std::ranges::find_if(
+      captures_, [&](const capture& c) { return c.graph_ != nullptr && c.id_ == id; });
+  return found == captures_.end() ? nullptr : &*found;
 }
 
 bool capture_list::prohibits_unsafe_calls(const capture& active,
@@ -71,16 +58,10 @@ unsigned long long capture_list::this_thread_number() noexcept {
   return number;
 }
 
-unsigned long long capture_list::next_id() noexcept {
-  static constinit std::atomic<unsigned long long> captures{0};
-  return captures.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
 CUresult detail::invalidate_capture_of(stream& target_stream, CUresult error) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
-  const capture* const active = target_stream.capture();
-  capture_list::instance().invalidate_if([&](const capture& c) { return &c == active; });
-  return active == nullptr ? CUDA_SUCCESS : error;
+  capture* const active = target_stream.capture();
+  return active == nullptr ? CUDA_SUCCESS : active->invalidate(error);
 }
 
 CUresult detail::check_capture_valid(const stream& target_stream) noexcept {
@@ -90,37 +71,35 @@ CUresult detail::check_capture_valid(const stream& target_stream) noexcept {
                                               : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 
+// An invalidated capture has the effects of the functions below until it ends.
+
 CUresult detail::check_unsafe_call() {
   const CUstreamCaptureMode thread_mode = this_thread().capture_mode;
   const std::lock_guard lock{this_process().graphs_mutex};
-  // An invalidated capture still prohibits unsafe calls until it ends.
-  const bool is_prohibited = capture_list::instance().invalidate_if(
+  const bool is_prohibited = capture_list::instance().apply(
+      capture_effect::invalidate,
       [&](const capture& c) { return capture_list::prohibits_unsafe_calls(c, thread_mode); });
   return is_prohibited ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
 CUresult detail::check_context_not_capturing(const context& owner_context) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
-  const bool is_capturing = capture_list::instance().invalidate_if([&](const capture& c) {
-    return capture_list::has_stream(c,
-                                    [&](const stream& s) { return &s.owner() == &owner_context; });
-  });
+  const auto is_owned = [&](const stream& s) { return &s.owner() == &owner_context; };
+  const bool is_capturing = capture_list::instance().apply(
+      capture_effect::invalidate,
+      [&](const capture& c) { return capture_list::has_stream(c, is_owned); });
   return is_capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
 CUresult detail::check_legacy_stream_usable(const context& owner_context,
                                             capture_effect effect) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
-  const auto captures_blocking_stream = [&](const capture& c) {
-    return capture_list::has_stream(c, [&](const stream& s) {
-      return &s.owner() == &owner_context && s.role() == stream_role::blocking;
-    });
+  const auto blocks = [&](const stream& s) {
+    return &s.owner() == &owner_context && s.role() == stream_role::blocking;
   };
-  // An invalidated capture still forbids the use of the legacy stream.
-  if (!capture_list::instance().contains_if(captures_blocking_stream)) return CUDA_SUCCESS;
-  if (effect == capture_effect::invalidate)
-    capture_list::instance().invalidate_if(captures_blocking_stream);
-  return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  const bool is_capturing = capture_list::instance().apply(
+      effect, [&](const capture& c) { return capture_list::has_stream(c, blocks); });
+  return is_capturing ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
 }
 
 }  // namespace weir::embedded::model

@@ -2,46 +2,35 @@
 // model/capture/capture_list.hpp - the captures of the process, and invalidating them.
 #pragma once
 
-#include <algorithm>
 #include <deque>
-#include <vector>
 
 #include "embedded/model/capture/capture.hpp"
 
 namespace weir::embedded::model {
 
-// All captures in progress. The caller of each member holds the lock of the graphs
-// (process::graphs_mutex), except for this_thread_number() and next_id().
+// All captures. The caller of each member holds the lock of the graphs (process::graphs_mutex),
+// except for this_thread_number().
 class capture_list {
  public:
   static capture_list& instance();
 
-  // Returns an unused capture, which counts as in progress until recycle(). Throws std::bad_alloc.
-  [[nodiscard]] capture& acquire();
-  // Ends the use of a capture that acquire() returned. It no longer counts as in progress.
-  void recycle(capture& ended) noexcept;
+  // Returns a capture that is not in progress. Throws std::bad_alloc.
+  [[nodiscard]] capture& unused();
 
   // Returns the capture with this ID while it is in progress, valid or not; null after its end.
-  [[nodiscard]] capture* find(unsigned long long id) const noexcept;
+  [[nodiscard]] capture* find(unsigned long long id) noexcept;
 
-  // Invalidates the captures that match a condition. Returns true if there is one, even if it was
-  // already invalid.
+  // Applies an effect to the captures in progress that match a condition. Returns true if there is
+  // one, even if it was already invalid.
   template <class Condition>
-  bool invalidate_if(Condition&& condition) noexcept {
+  bool apply(capture_effect effect, Condition&& condition) noexcept {
     bool found = false;
-    for (capture* active : active_) {
-      if (!condition(*active)) continue;
-      active->valid_ = false;
+    for (capture& candidate : captures_) {
+      if (candidate.graph_ == nullptr || !condition(candidate)) continue;
+      if (effect == capture_effect::invalidate) candidate.valid_ = false;
       found = true;
     }
     return found;
-  }
-
-  // Returns true if a capture in progress, valid or not, matches a condition.
-  template <class Condition>
-  [[nodiscard]] bool contains_if(Condition&& condition) const noexcept {
-    return std::any_of(active_.begin(), active_.end(),
-                       [&](const capture* active) { return condition(*active); });
   }
 
   // Returns the result for a host call that reads an event whose capture_id() is `id`; see
@@ -64,13 +53,9 @@ class capture_list {
 
   // Returns a number that is unique among all threads of the process, also ended ones.
   [[nodiscard]] static unsigned long long this_thread_number() noexcept;
-  // Returns an ID that no other capture of the process has; never 0.
-  [[nodiscard]] static unsigned long long next_id() noexcept;
 
  private:
-  std::deque<capture> all_;  // a deque, so that objects do not move
-  std::vector<capture*> free_;
-  std::vector<capture*> active_;
+  std::deque<capture> captures_;  // a deque, so that objects do not move
 };
 
 }  // namespace weir::embedded::model

@@ -83,7 +83,6 @@ abi::CUcontext context::handle() const noexcept {
   return static_cast<abi::CUcontext>(this_process().contexts.handle_of(this));
 }
 
-// Creates a stream whose handle is not returned to the program.
 stream& context::make_stream(stream_role role) {
   handle_table<stream, handle_kind::stream>& table = this_process().streams;
   stream* const created = table.acquire();
@@ -99,11 +98,7 @@ stream& context::make_stream(stream_role role) {
 // Returns the green contexts of this primary context that are alive or have unfinished work.
 std::vector<context*> context::green_contexts() {
   const std::lock_guard lock{peers_mutex_};
-  std::erase_if(green_contexts_, [](context* green) {
-    bool is_over = !green->alive();
-    green->for_each_stream([&](const stream& s) { is_over = is_over && s.timeline().drained(); });
-    return is_over;
-  });
+  std::erase_if(green_contexts_, [](context* green) { return !green->alive() && green->idle(); });
   return green_contexts_;
 }
 
@@ -116,8 +111,7 @@ std::vector<engine::point> context::submitted_points() {
   return points;
 }
 
-// Returns the last submitted point of a stream with unfinished work, or a point with a null line if
-// there is none.
+// Returns the last submitted point of a stream with unfinished work, or no point if there is none.
 engine::point context::first_pending() noexcept {
   engine::point pending;
   const auto check = [&](stream& s) {
@@ -216,7 +210,7 @@ abi::CUresult context::disable_peer(context& peer) noexcept {
                                         : abi::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }
 
-bool context::has_peer_access_from(const context& peer) noexcept {
+bool context::has_peer_access_to(const context& peer) noexcept {
   const std::lock_guard lock{peers_mutex_};
   return std::find(peers_.begin(), peers_.end(), &peer) != peers_.end();
 }
@@ -267,33 +261,35 @@ void context::close_own_streams() noexcept {
   legacy().close();
 }
 
-// Ends the handles of this context's objects with end_object(object), which returns true if the
-// object stays. Retires each handle first, because an ending thread may close its default stream
-// concurrently. Only the thread that retires the handle may end the object.
+// Ends the handles of this context's objects with end_object(object, dead_context), which returns
+// true if the object stays, as an object of the dead context. Retires each handle first, because an
+// ending thread may close its default stream concurrently. Only the thread that retires the handle
+// may end the object.
 template <class Table, class End>
 void context::end_handles(Table& table, End end_object) noexcept {
+  context& dead_context = closed_stand_in_ != nullptr ? *closed_stand_in_ : *this;
   table.for_each([&](auto& object) {
     void* const handle = table.handle_of(&object);
     if (handle == nullptr || &object.owner() != this || !table.retire(&object, handle)) return;
-    if (end_object(object)) table.restore(&object, handle);
+    if (end_object(object, dead_context)) table.restore(&object, handle);
   });
 }
 
 void context::end_streams() noexcept {
-  end_handles(this_process().streams, [&](stream& s) {
+  end_handles(this_process().streams, [](stream& s, context& dead_context) {
     leave_capture(s);
     if (s.is_thread_default()) {
       s.close();
       return false;
     }
-    s.end(closed_stand_in_ != nullptr ? *closed_stand_in_ : *this);
+    s.end(dead_context);
     return true;
   });
 }
 
 void context::end_events() noexcept {
-  end_handles(this_process().events, [&](event& e) {
-    e.end(closed_stand_in_ != nullptr ? *closed_stand_in_ : *this);
+  end_handles(this_process().events, [](event& e, context& dead_context) {
+    e.end(dead_context);
     return true;
   });
 }

@@ -100,6 +100,9 @@ class context {
   // work in new streams.
   void wait(engine::point target);
 
+  // Creates a stream without a handle. Throws std::bad_alloc.
+  stream& make_stream(stream_role role);
+
   // Returns the legacy default stream, shared by all threads.
   [[nodiscard]] stream& legacy() const noexcept { return *legacy_.load(std::memory_order_acquire); }
 
@@ -121,14 +124,13 @@ class context {
   // Disables access of this context to the memory of `peer`. Returns
   // CUDA_ERROR_PEER_ACCESS_NOT_ENABLED if the access is not enabled.
   abi::CUresult disable_peer(context& peer) noexcept;
-  [[nodiscard]] bool has_peer_access_from(const context& peer) noexcept;
+  [[nodiscard]] bool has_peer_access_to(const context& peer) noexcept;
 
   std::atomic<unsigned> flags{0};  // CU_CTX_*, as last set; 0 if the context is not alive
   std::atomic<abi::CUfunc_cache> cache_config{abi::CU_FUNC_CACHE_PREFER_NONE};
   context_limits limits;
 
  private:
-  stream& make_stream(stream_role role);
   std::vector<engine::point> submitted_points();
   std::vector<context*> green_contexts();
   engine::point first_pending() noexcept;

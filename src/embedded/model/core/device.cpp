@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/core/device.cpp - identifiers and memory use of a
-// device, and the lifetime of its primary context.
+// model/core/device.cpp - identifiers and memory use of a device, and the lifetime of its primary
+// context.
 #include "embedded/model/core/device.hpp"
 
 #include <algorithm>
@@ -13,22 +13,9 @@
 
 namespace weir::embedded::model {
 
-namespace {
-
-constexpr std::size_t default_chunk = std::size_t{32} << 20;
-constexpr std::size_t min_chunk = std::size_t{64} << 10;
-
-constexpr std::size_t chunk_for(std::size_t device_memory) noexcept {
-  return std::clamp(std::bit_floor(device_memory / 8), min_chunk, default_chunk);
-}
-
-}  // namespace
-
 device::device(int ordinal, std::size_t memory_bytes)
     : ordinal_{ordinal},
-      name_{"weir embedded device"},
       total_memory_{memory_bytes},
-      chunk_{chunk_for(memory_bytes)},
       attributes_{describe_attributes(ordinal)},
       primary_{this_process().contexts.acquire()} {
   this_process().contexts.publish(primary_);
@@ -42,22 +29,21 @@ abi::CUuuid device::uuid() const noexcept {
 }
 
 std::string device::bus_id() const {
-  int domain = 0;
-  int bus = 0;
-  int slot = 0;
-  static_cast<void>(attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, domain));
-  static_cast<void>(attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, bus));
-  static_cast<void>(attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, slot));
+  const auto unsigned_attribute = [this](abi::CUdevice_attribute attribute_id) {
+    return static_cast<unsigned>(attribute(attribute_id));
+  };
   char text[48];
-  std::snprintf(text, sizeof text, "%04X:%02X:%02X.0", static_cast<unsigned>(domain),
-                static_cast<unsigned>(bus), static_cast<unsigned>(slot));
+  std::snprintf(text, sizeof text, "%04X:%02X:%02X.0",
+                unsigned_attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
+                unsigned_attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
+                unsigned_attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID));
   return text;
 }
 
-bool device::attribute(abi::CUdevice_attribute attribute_id, int& value) const noexcept {
-  if (attribute_id == 0 || attribute_id >= abi::CU_DEVICE_ATTRIBUTE_MAX) return false;
-  value = attributes_[attribute_id];
-  return true;
+std::size_t device::chunk() const noexcept {
+  constexpr std::size_t default_chunk = std::size_t{32} << 20;
+  constexpr std::size_t min_chunk = std::size_t{64} << 10;
+  return std::clamp(std::bit_floor(total_memory_ / 8), min_chunk, default_chunk);
 }
 
 bool device::reserve_memory(std::size_t bytes) noexcept {
@@ -77,18 +63,23 @@ std::size_t device::free_memory() const noexcept {
   return unreserved - std::min(unreserved, managed_memory_.load(std::memory_order_relaxed));
 }
 
-// Makes the primary context alive if it is not. The caller holds primary_mutex_.
-abi::CUresult device::open_primary() {
+// Counts one more of the users that keep the primary context alive, and makes the context alive if
+// it is not.
+abi::CUresult device::retain_primary_for(unsigned& users) {
+  const std::lock_guard lock{primary_mutex_};
   outlives_green_contexts_ = false;
-  return primary_->alive() ? abi::CUDA_SUCCESS
-                           : primary_->open(*this, primary_flags() | abi::CU_CTX_MAP_HOST);
+  if (!primary_->alive()) {
+    const unsigned flags = primary_flags() | abi::CU_CTX_MAP_HOST;
+    if (const abi::CUresult error = primary_->open(*this, flags)) return error;
+  }
+  ++users;
+  return abi::CUDA_SUCCESS;
 }
 
-abi::CUresult device::retain_primary() {
-  const std::lock_guard lock{primary_mutex_};
-  const abi::CUresult status = open_primary();
-  if (status == abi::CUDA_SUCCESS) ++primary_users_;
-  return status;
+abi::CUresult device::retain_primary() { return retain_primary_for(primary_users_); }
+
+abi::CUresult device::retain_primary_for_green() {
+  return retain_primary_for(green_context_count_);
 }
 
 abi::CUresult device::release_primary() noexcept {
@@ -113,13 +104,6 @@ abi::CUresult device::reset_primary() noexcept {
   } while (wait_for_primary(lock));
   primary_->close();
   return abi::CUDA_SUCCESS;
-}
-
-abi::CUresult device::retain_primary_for_green() {
-  const std::lock_guard lock{primary_mutex_};
-  const abi::CUresult status = open_primary();
-  if (status == abi::CUDA_SUCCESS) ++green_context_count_;
-  return status;
 }
 
 void device::release_primary_for_green() noexcept {

@@ -25,7 +25,7 @@ class device {
   device(int ordinal, std::size_t memory_bytes);
 
   [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] static const char* name() noexcept { return "weir embedded device"; }
   [[nodiscard]] std::size_t total_memory() const noexcept { return total_memory_; }
 
   // Depends only on the ordinal: equal in every process and on every machine.
@@ -35,8 +35,10 @@ class device {
   // matches a GPU.
   [[nodiscard]] std::string bus_id() const;
 
-  // Gets the value of a CU_DEVICE_ATTRIBUTE_*. Returns false for an unknown attribute.
-  [[nodiscard]] bool attribute(abi::CUdevice_attribute attribute_id, int& value) const noexcept;
+  // Returns the value of a CU_DEVICE_ATTRIBUTE_*, which must be a known one.
+  [[nodiscard]] int attribute(abi::CUdevice_attribute attribute_id) const noexcept {
+    return attributes_[attribute_id];
+  }
 
   // Counts memory as used by an allocation of any kind on this device. Returns false, without
   // counting anything, if the device has too little memory left.
@@ -58,7 +60,7 @@ class device {
 
   // Returns the granularity, in bytes, with which pools and graphs reserve memory: 32 MiB, as on an
   // H200, or an eighth of a small device's memory.
-  [[nodiscard]] std::size_t chunk() const noexcept { return chunk_; }
+  [[nodiscard]] std::size_t chunk() const noexcept;
 
   // Returns the primary context, which is alive only while it is retained.
   [[nodiscard]] context& primary() const noexcept { return *primary_; }
@@ -104,18 +106,16 @@ class device {
   std::atomic<memory_pool*> current_pool{nullptr};
 
   // The memory of this device that graphs reserve (graph_memory.hpp).
-  graph_memory_account graph_memory;
+  graph_memory_account graph_memory{*this};
 
  private:
   using primary_lock = std::unique_lock<std::mutex>;
-  abi::CUresult open_primary();
+  abi::CUresult retain_primary_for(unsigned& users);
   bool wait_for_primary(primary_lock& lock) noexcept;
   void end_unused_primary(primary_lock& lock) noexcept;
 
   int ordinal_;
-  std::string name_;
   std::size_t total_memory_;
-  std::size_t chunk_;
   device_attributes attributes_;
   std::atomic<std::size_t> used_memory_{0};
   std::atomic<std::size_t> managed_memory_{0};

@@ -5,7 +5,7 @@
 // - Attributes by which programs choose their calls (memory, pools, value operations, priorities)
 //   are those of an H200, because the calls behave as they do there.
 // - Launch limits and the number of multiprocessors are also those of an H200.
-// - Attributes of the machine are measured.
+// - Attributes of the machine are measured (clock rate, cache size) or typical of a PC.
 // - Features that the driver does not have (textures, surfaces, interoperability with other
 //   drivers) are reported as unsupported.
 //

@@ -50,8 +50,7 @@ std::uint64_t next_split_id() noexcept {
 }  // namespace
 
 device_resource device_resource::whole(device& owner) {
-  int count = 0;
-  static_cast<void>(owner.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, count));
+  const int count = owner.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   return {.owner = &owner, .count = static_cast<unsigned>(count), .coscheduled = true};
 }
 
@@ -83,7 +82,7 @@ CUresult split_by_count(const device_resource& whole, unsigned requested, unsign
                         sm_split& out) noexcept {
   const bool ignores_coscheduling = (flags & CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING) != 0;
   const bool for_clusters = (flags & CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE) != 0;
-  // Other bits have no meaning and are ignored.
+  // The second flag has no other effect than this error. Other bits are ignored.
   if (ignores_coscheduling && for_clusters) return CUDA_ERROR_INVALID_VALUE;
   if (requested > whole.count || whole.split != 0) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
   const unsigned step = ignores_coscheduling ? pair_step : group_step;

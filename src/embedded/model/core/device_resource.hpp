@@ -47,8 +47,8 @@ abi::CUresult split_by_count(const device_resource& whole, unsigned requested, u
 [[nodiscard]] device_resource remaining_after(const device_resource& whole, const sm_split& taken,
                                               unsigned used_groups) noexcept;
 
-// Merges parts for a green context. Returns CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION if they
-// belong to several devices.
+// Merges parts, at least one, for a green context. Returns
+// CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION if they belong to several devices.
 abi::CUresult merge_parts(std::span<const device_resource> parts, device_resource& out) noexcept;
 
 // The object that cuDevResourceGenerateDesc makes. CUDA has no call that destroys it.

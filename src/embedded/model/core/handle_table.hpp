@@ -39,9 +39,9 @@ enum class handle_kind : std::uint8_t {
 // memory they might point to.
 //
 // An object lives in a slot: the object and its current handle, in memory that is never freed. The
-// object is default-constructed once.
-// Each user of acquire() begins another lifetime of it, usually by an open() member. A thread that
-// still has a pointer to a retired object therefore reads outdated data, never freed memory.
+// object is default-constructed once. Each user of acquire() begins another lifetime of it, usually
+// by an open() member. A thread that still has a pointer to a retired object therefore reads
+// outdated data, never freed memory.
 //
 // Thread safety: all members may be called from any thread.
 template <class T, handle_kind Kind>

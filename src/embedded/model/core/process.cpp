@@ -40,7 +40,6 @@ abi::CUresult process::initialise() {
   engine::scheduler::instance().configure(requested_settings->schedule);
   kernel::configure(requested_settings->threads);
   devices_ = std::move(devices);
-  has_several_devices_ = devices_.size() > 1;
   initialised_.store(true, std::memory_order_release);
   return abi::CUDA_SUCCESS;
 }

@@ -52,7 +52,7 @@ class process {
                : nullptr;
   }
   [[nodiscard]] int device_count() const noexcept { return static_cast<int>(devices_.size()); }
-  [[nodiscard]] bool has_several_devices() const noexcept { return has_several_devices_; }
+  [[nodiscard]] bool has_several_devices() const noexcept { return devices_.size() > 1; }
 
   handle_table<context, handle_kind::context> contexts;  // contexts are never retired (context.hpp)
   handle_table<stream, handle_kind::stream> streams;
@@ -89,10 +89,8 @@ class process {
   std::mutex initialise_mutex_;
   std::atomic<bool> initialised_{false};
   std::atomic<bool> forked_{false};
-  // devices_ and has_several_devices_ are complete before initialised_ is set, and do not change
-  // afterwards.
+  // Complete before initialised_ is set, and not changed afterwards.
   std::vector<std::unique_ptr<device>> devices_;
-  bool has_several_devices_ = false;
 };
 
 namespace detail {

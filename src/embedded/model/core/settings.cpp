@@ -8,7 +8,6 @@
 #include <concepts>
 #include <limits>
 #include <string_view>
-#include <utility>
 
 namespace weir::embedded::model {
 namespace {
@@ -50,27 +49,25 @@ std::optional<std::size_t> parse_memory(std::string_view text) noexcept {
   return bytes;
 }
 
+// Parses a prefix followed by a number.
+std::optional<std::uint64_t> parse_seed(std::string_view text, std::string_view prefix) noexcept {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  return parse_number<std::uint64_t>(text.substr(prefix.size()));
+}
+
 std::optional<engine::schedule> parse_schedule(std::string_view text) noexcept {
-  if (text == "parallel") return engine::schedule{engine::schedule_kind::parallel};
-  if (text == "serial") return engine::schedule{engine::schedule_kind::serial};
-  for (const auto& [prefix, kind] : {std::pair<std::string_view, engine::schedule_kind>{
-                                         "random:", engine::schedule_kind::random},
-                                     {"late:", engine::schedule_kind::late}}) {
-    if (!text.starts_with(prefix)) continue;
-    const auto seed = parse_number<std::uint64_t>(text.substr(prefix.size()));
-    if (!seed) return std::nullopt;
-    return engine::schedule{kind, *seed};
-  }
+  using enum engine::schedule_kind;
+  if (text == "parallel") return engine::schedule{parallel};
+  if (text == "serial") return engine::schedule{serial};
+  if (const auto seed = parse_seed(text, "random:")) return engine::schedule{random, *seed};
+  if (const auto seed = parse_seed(text, "late:")) return engine::schedule{late, *seed};
   return std::nullopt;
 }
 
 std::optional<kernel::thread_order> parse_threads(std::string_view text) noexcept {
-  constexpr std::string_view random = "random:";
   if (text == "ordered") return kernel::thread_order{};
-  if (!text.starts_with(random)) return std::nullopt;
-  const auto seed = parse_number<std::uint64_t>(text.substr(random.size()));
-  if (!seed) return std::nullopt;
-  return kernel::thread_order{true, *seed};
+  if (const auto seed = parse_seed(text, "random:")) return kernel::thread_order{true, *seed};
+  return std::nullopt;
 }
 
 // Stores the parsed value of a variable if it is set. Returns false and sets `diagnostic` if the

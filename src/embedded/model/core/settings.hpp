@@ -27,7 +27,7 @@ using environment = const char* (*)(const char* name);
 // variable, the value and the accepted values. Throws std::bad_alloc.
 [[nodiscard]] std::optional<settings> read_settings(environment look_up, std::string& diagnostic);
 
-// Returns the bytes of physical memory of this machine.
+// Returns the bytes of physical memory of this machine; 1 GiB if the system does not report them.
 [[nodiscard]] std::size_t host_memory() noexcept;
 
 }  // namespace weir::embedded::model

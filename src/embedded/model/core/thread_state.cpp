@@ -52,17 +52,11 @@ stream& thread_state::default_stream(context& owner) {
     return !entry.owner->alive() || entry.owner->generation() != entry.generation;
   });
   default_streams_.reserve(default_streams_.size() + 1);
-  process& p = this_process();
-  stream* const created = p.streams.acquire();
-  try {
-    created->open(owner, stream_role::blocking, abi::CU_STREAM_DEFAULT, 0);
-  } catch (...) {
-    p.streams.recycle(created);
-    throw;
-  }
-  created->set_thread_default();
-  default_streams_.push_back({&owner, generation, created, p.streams.publish(created)});
-  return *created;
+  stream& created = owner.make_stream(stream_role::blocking);
+  created.set_thread_default();
+  default_streams_.push_back(
+      {&owner, generation, &created, this_process().streams.publish(&created)});
+  return created;
 }
 
 thread_state::~thread_state() {

@@ -44,6 +44,10 @@ void release(abi::CUuserObject object, std::size_t references) noexcept;
 class user_object_references {
  public:
   user_object_references() = default;
+  // Adds own references, like share(). Throws std::bad_alloc.
+  user_object_references(const user_object_references& source) : user_object_references{} {
+    share(source);
+  }
   user_object_references(user_object_references&& source) noexcept
       : held_{std::move(source.held_)} {
     source.held_.clear();

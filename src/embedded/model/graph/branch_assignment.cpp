@@ -15,19 +15,12 @@ namespace weir::embedded::model {
 
 std::vector<std::uint32_t> random_order(const flat_graph& flat, std::uint64_t seed) {
   const std::uint32_t count = flat.outer_node_count();
-  // The dependents of node i are successors[ends[i]] up to successors[ends[i + 1]], exclusive.
-  std::vector<std::uint32_t> ends(count + 1);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    for (const std::uint32_t dependency : flat.dependencies_of(i)) ++ends[dependency + 1];
-  }
-  for (std::uint32_t i = 0; i < count; ++i) ends[i + 1] += ends[i];
-  std::vector<std::uint32_t> successors(ends[count]);
-  std::vector<std::uint32_t> next{ends};
+  std::vector<std::vector<std::uint32_t>> dependents(count);
   std::vector<std::uint32_t> missing_dependencies(count);
   std::vector<std::uint32_t> ready;
   for (std::uint32_t i = 0; i < count; ++i) {
     for (const std::uint32_t dependency : flat.dependencies_of(i))
-      successors[next[dependency]++] = i;
+      dependents[dependency].push_back(i);
     missing_dependencies[i] = static_cast<std::uint32_t>(flat.dependencies_of(i).size());
     if (missing_dependencies[i] == 0) ready.push_back(i);
   }
@@ -40,8 +33,8 @@ std::vector<std::uint32_t> random_order(const flat_graph& flat, std::uint64_t se
     const std::uint32_t chosen = ready.back();
     ready.pop_back();
     order.push_back(chosen);
-    for (std::uint32_t i = ends[chosen]; i < ends[chosen + 1]; ++i) {
-      if (--missing_dependencies[successors[i]] == 0) ready.push_back(successors[i]);
+    for (const std::uint32_t dependent : dependents[chosen]) {
+      if (--missing_dependencies[dependent] == 0) ready.push_back(dependent);
     }
   }
   return order;
@@ -52,8 +45,8 @@ namespace {
 constexpr std::uint32_t none = flat_graph::none;
 
 // If the graph has this many branches, further nodes share existing branches. New branches are then
-// made only for nodes that wait for a value or an event, or if all existing branches contain such
-// nodes.
+// made only for nodes that wait for a value or an event, or if all branches except branch 0 contain
+// such nodes.
 constexpr std::uint32_t max_branches = 32;
 
 // The estimated time in nanoseconds from notifying another thread until that thread starts the
@@ -88,7 +81,7 @@ class branch_assigner {
   const flat_graph& flat_;
   const branch_options& options_;
   branch_assignment& assignment_;
-  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> order_;  // all nodes outside of bodies, in a topological order
   std::vector<branch_state> branches_{1};
   // the branch that was last chosen to be shared by a further node
   std::uint32_t shared_branch_ = 0;
@@ -100,17 +93,21 @@ class branch_assigner {
 void branch_assigner::run() {
   assignment_.branch_of.assign(flat_.outer_node_count(), 0);
   assignment_.sequence.reserve(flat_.outer_node_count());
-  if (options_.seed) order_ = random_order(flat_, *options_.seed);
+  if (options_.seed) {
+    order_ = random_order(flat_, *options_.seed);
+  } else {
+    order_.resize(flat_.outer_node_count());
+    std::iota(order_.begin(), order_.end(), 0);
+  }
   std::uint64_t work = 0;
-  for (std::uint32_t i = 0; i < flat_.outer_node_count(); ++i)
-    work += flat_.nodes()[i].may_block ? 0 : flat_.nodes()[i].cost;
+  for (const std::uint32_t node : order_)
+    work += flat_.nodes()[node].may_block ? 0 : flat_.nodes()[node].cost;
   if (options_.workers > 1 && !options_.node_by_node && work > 2 * handoff_ns) {
     distribute_unblocked_nodes();
   } else {
     assign_unblocked_nodes();
   }
-  for (std::uint32_t i = 0; i < flat_.outer_node_count(); ++i) {
-    const std::uint32_t node = order_.empty() ? i : order_[i];
+  for (const std::uint32_t node : order_) {
     if (flat_.nodes()[node].may_block) append(node, branch_for_blockable(node));
   }
   assignment_.branches = static_cast<std::uint32_t>(branches_.size());
@@ -144,8 +141,7 @@ std::uint32_t branch_assigner::branch_that_ends_at(std::uint32_t node) const {
 
 // Assigns all nodes that cannot block. They precede the nodes that may block in each branch.
 void branch_assigner::assign_unblocked_nodes() {
-  for (std::uint32_t i = 0; i < flat_.outer_node_count(); ++i) {
-    const std::uint32_t node = order_.empty() ? i : order_[i];
+  for (const std::uint32_t node : order_) {
     if (!flat_.nodes()[node].may_block)
       append(node, options_.node_by_node ? branch_for_unblocked(node) : 0);
   }
@@ -169,7 +165,7 @@ void branch_assigner::distribute_unblocked_nodes() {
   for (std::uint32_t node = 0; node < flat_.outer_node_count(); ++node) {
     if (flat_.nodes()[node].may_block) continue;
     // The end of the dependency that ends last, and of the last dependency outside of that
-    // dependency's branch.
+    // dependency's branch; 0 if there is none.
     std::uint64_t last_end = 0;
     std::uint64_t other_branch_end = 0;
     std::uint32_t last_branch = 0;

@@ -33,23 +33,15 @@ void destroy_condition(condition& ended) noexcept {
 
 condition& make_condition(graph& owner, const context& owner_context,
                           std::uint32_t default_launch_value, unsigned flags) {
-  owner.conditions.push_back(nullptr);
-  condition* created = nullptr;
-  try {
-    created = this_process().conditions.acquire();
-  } catch (...) {
-    owner.conditions.pop_back();
-    throw;
-  }
+  condition* const created = this_process().conditions.acquire();
   const bool assign_default = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0;
   *created = {&owner, nullptr, &owner_context, default_launch_value, assign_default, {}};
   this_process().conditions.publish(created);
-  owner.conditions.back() = created;
   try {
     created->value = kernel::condition_value::make(created->handle());
+    owner.conditions.push_back(created);
   } catch (...) {
     destroy_condition(*created);
-    owner.conditions.pop_back();
     throw;
   }
   return *created;
@@ -76,16 +68,14 @@ graph_node& add_conditional(graph& owner, condition& controlling_condition,
   try {
     auto& created = node.params.emplace<conditional_params>(
         conditional_params{controlling_condition.handle(), type, {}, {}});
+    // Reserves memory first, so that no body is lost if memory runs out.
+    created.bodies.reserve(bodies);
+    created.handles.reserve(bodies);
     while (created.bodies.size() < bodies) {
-      created.bodies.push_back(nullptr);
-      try {
-        created.bodies.back() = &graph::make();
-      } catch (...) {
-        created.bodies.pop_back();
-        throw;
-      }
-      created.bodies.back()->become_subgraph_of(owner, subgraph_kind::body);
-      created.handles.push_back(created.bodies.back()->handle());
+      graph& body = graph::make();
+      body.become_subgraph_of(owner, subgraph_kind::body);
+      created.bodies.push_back(&body);
+      created.handles.push_back(body.handle());
     }
   } catch (...) {
     owner.remove(node);
@@ -101,54 +91,36 @@ void release_condition(const conditional_params& params) noexcept {
 }
 
 bool has_conditional_nodes(const graph& source_graph) noexcept {
-  for (const graph* subgraph = source_graph.first_subgraph(); subgraph != nullptr;
-       subgraph = subgraph->next_subgraph()) {
-    if (subgraph->is_body() || has_conditional_nodes(*subgraph)) return true;
-  }
-  return false;
+  return source_graph.search_subgraphs(
+      [](const graph& subgraph) { return subgraph.is_body() || has_conditional_nodes(subgraph); });
 }
 
 bool has_unused_condition(const graph& source_graph) noexcept {
   const auto unused = [](const condition* c) { return c->used_by == nullptr; };
-  if (std::ranges::any_of(source_graph.conditions, unused)) return true;
-  for (const graph* subgraph = source_graph.first_subgraph(); subgraph != nullptr;
-       subgraph = subgraph->next_subgraph()) {
-    if (has_unused_condition(*subgraph)) return true;
-  }
-  return false;
+  return std::ranges::any_of(source_graph.conditions, unused) ||
+         source_graph.search_subgraphs(has_unused_condition);
 }
 
 namespace {
 
 bool may_be_in_body(const graph_node* node) noexcept {
-  return std::holds_alternative<empty_params>(node->params) ||
-         std::holds_alternative<memset_params>(node->params) ||
-         std::holds_alternative<copy_params>(node->params) ||
-         std::holds_alternative<child_params>(node->params) ||
-         std::holds_alternative<conditional_params>(node->params) ||
-         std::holds_alternative<kernel_params>(node->params);
+  return is_any_of<empty_params, memset_params, copy_params, child_params, conditional_params,
+                   kernel_params>(node->params);
 }
 
 graph_node* find_unsupported_in_body(const graph& source_graph) noexcept {
   const auto found = std::ranges::find_if_not(source_graph.nodes(), may_be_in_body);
   if (found != source_graph.nodes().end()) return *found;
-  for (const graph* subgraph = source_graph.first_subgraph(); subgraph != nullptr;
-       subgraph = subgraph->next_subgraph()) {
-    if (graph_node* node = find_unsupported_in_body(*subgraph)) return node;
-  }
-  return nullptr;
+  return source_graph.search_subgraphs(find_unsupported_in_body);
 }
 
 }  // namespace
 
 graph_node* find_unsupported_node(const graph& source_graph) noexcept {
-  for (const graph* subgraph = source_graph.first_subgraph(); subgraph != nullptr;
-       subgraph = subgraph->next_subgraph()) {
-    graph_node* const node = subgraph->is_body() ? find_unsupported_in_body(*subgraph)
-                                                 : find_unsupported_node(*subgraph);
-    if (node != nullptr) return node;
-  }
-  return nullptr;
+  return source_graph.search_subgraphs([](const graph& subgraph) {
+    return subgraph.is_body() ? find_unsupported_in_body(subgraph)
+                              : find_unsupported_node(subgraph);
+  });
 }
 
 void set_condition(plan_conditional& node, abi::CUgraphConditionalHandle handle) noexcept {
@@ -168,13 +140,14 @@ plan_conditional make_plan_conditional(const conditional_params& params) {
 }
 
 // An `if` or `switch` node reads the condition once, so that only one body runs even if that body
-// changes the condition. A `while` node reads the condition before each iteration.
+// changes the condition. A `while` node reads the condition before each iteration. Every body stops
+// at an operation that makes the device fail.
 void conditional_work::run() const noexcept {
   const plan_conditional& node = plan->conditionals[number];
   const kernel::condition_value* const condition = node.value.get();
   if (condition == nullptr) return;
   const auto run_body = [&](std::size_t index) {
-    if (index >= node.bodies.size()) return;
+    if (index >= node.bodies.size()) return;  // no else body, or no body for a switch value
     const plan_conditional::body& body = node.bodies[index];
     engine::operation* operation = plan->operations.data() + body.first_operation;
     for (engine::operation* const end = operation + body.operations;

@@ -80,7 +80,7 @@ struct plan_conditional {
   abi::CUgraphConditionalNodeType type = abi::CU_GRAPH_COND_TYPE_IF;
   bool assign_default = false;
   std::uint32_t default_launch_value = 0;
-  std::shared_ptr<kernel::condition_value> value;
+  std::shared_ptr<kernel::condition_value> value;  // null if the condition no longer exists
   std::vector<body> bodies;
 };
 

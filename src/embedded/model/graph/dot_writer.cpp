@@ -17,6 +17,7 @@
 #include "embedded/model/kernel/kernel_work.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/allocation.hpp"
+#include "embedded/model/stream/box_copy.hpp"
 
 namespace weir::embedded::model {
 
@@ -38,8 +39,8 @@ std::string address_text(const void* pointer) {
   return address_text(reinterpret_cast<std::uintptr_t>(pointer));
 }
 
-// The kind of memory that the driver shows for an address. Memory of an allocation node is known to
-// it before a launch has allocated the memory.
+// Returns the kind of memory that a GPU's driver shows for an address. The driver knows the memory
+// of an allocation node even before a launch has allocated it.
 const char* memory_text(CUdeviceptr address) noexcept {
   const allocation* found = address_map::find(address);
   if (found == nullptr) found = address_map::find_graph_memory(address, 1);
@@ -48,34 +49,28 @@ const char* memory_text(CUdeviceptr address) noexcept {
   return found->on_host ? "HOST PINNED" : "DEVICE";
 }
 
-// One side of a copy, as the program gave it.
-struct copy_side {
-  CUmemorytype type;
-  CUarray array;
-  const void* host;
-  CUdeviceptr device;
-  std::size_t x, y, z, pitch, height, level;
-
-  // Returns the kind of memory. Its first letter is the one in "(HtoD,400)".
-  [[nodiscard]] const char* type_text() const noexcept {
-    switch (type) {
-      case CU_MEMORYTYPE_HOST: return "HOST";
-      case CU_MEMORYTYPE_DEVICE: return "DEVICE";
-      case CU_MEMORYTYPE_ARRAY: return "ARRAY";
-      default: return "UNIFIED";
-    }
+// Returns the kind of memory of one side of a copy. Its first letter is the one in "(HtoD,400)".
+const char* type_text(const box_operand& operand) noexcept {
+  switch (operand.type) {
+    case CU_MEMORYTYPE_HOST: return "HOST";
+    case CU_MEMORYTYPE_DEVICE: return "DEVICE";
+    case CU_MEMORYTYPE_ARRAY: return "ARRAY";
+    default: return "UNIFIED";
   }
+}
 
-  // Returns its ten fields of a record.
-  [[nodiscard]] std::string fields() const {
-    const CUdeviceptr address =
-        type == CU_MEMORYTYPE_HOST ? reinterpret_cast<CUdeviceptr>(host) : device;
-    return text_of("%s (%s) | ", type_text(),
-                   type == CU_MEMORYTYPE_ARRAY ? "DEVICE" : memory_text(address)) +
-           address_text(array) + " | " + address_text(host) + " | " + address_text(device) +
-           text_of(" | %zu | %zu | %zu | %zu | %zu | %zu", x, y, z, pitch, height, level);
-  }
-};
+// Returns the ten fields of one side of a copy, as the program gave them.
+std::string operand_fields(const box_operand& operand) {
+  const CUdeviceptr address = operand.type == CU_MEMORYTYPE_HOST
+                                  ? reinterpret_cast<CUdeviceptr>(operand.host)
+                                  : operand.device;
+  return text_of("%s (%s) | ", type_text(operand),
+                 operand.type == CU_MEMORYTYPE_ARRAY ? "DEVICE" : memory_text(address)) +
+         address_text(operand.array) + " | " + address_text(operand.host) + " | " +
+         address_text(operand.device) +
+         text_of(" | %zu | %zu | %zu | %zu | %zu | %zu", operand.x, operand.y, operand.z,
+                 operand.pitch, operand.rows, operand.level);
+}
 
 // The driver writes a value of 64 bits in decimal digits, although 0x precedes them.
 std::string operation_fields(const CUstreamBatchMemOpParams& step) {
@@ -133,7 +128,7 @@ class dot_writer {
   void draw_graph(const graph& source_graph);
   void draw_edges(const graph_node& node, const std::string& prefix);
 
-  // Returns the name of a graph that is drawn later.
+  // Returns the name of a subgraph, and adds it to the graphs that draw() draws later.
   [[nodiscard]] std::string name_of(const graph& subgraph) {
     graphs_.push_back(&subgraph);
     return "graph_" + std::to_string(subgraph.number());
@@ -223,7 +218,7 @@ std::string dot_writer::attributes_of(const graph_node& node,
                    "\nuserData: " + address_text(params.userData) + "\n");
 }
 
-// A record has its style twice, as the driver writes it.
+// The record with parameters has its style twice, as the driver writes it.
 std::string dot_writer::attributes_of(const graph_node& node, const memset_params& params) const {
   const CUDA_MEMSET_NODE_PARAMS& p = params.desc;
   if (!shows(CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS)) {
@@ -239,23 +234,19 @@ std::string dot_writer::attributes_of(const graph_node& node, const memset_param
 }
 
 std::string dot_writer::attributes_of(const graph_node& node, const copy_params& params) const {
-  const CUDA_MEMCPY3D& p = params.desc;
-  const copy_side source{p.srcMemoryType, p.srcArray, p.srcHost,  p.srcDevice, p.srcXInBytes,
-                         p.srcY,          p.srcZ,     p.srcPitch, p.srcHeight, p.srcLOD};
-  const copy_side target{p.dstMemoryType, p.dstArray, p.dstHost,  p.dstDevice, p.dstXInBytes,
-                         p.dstY,          p.dstZ,     p.dstPitch, p.dstHeight, p.dstLOD};
+  const auto [dst, src, size] = describe(params.desc);
   if (!shows(CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS)) {
     return lines(node, "MEMCPY",
-                 text_of("(%cto%c,%zu)\n", *source.type_text(), *target.type_text(),
-                         p.WidthInBytes * p.Height * p.Depth),
+                 text_of("(%cto%c,%zu)\n", *type_text(src), *type_text(dst),
+                         size.width * size.height * size.depth),
                  "\"trapezium\"");
   }
   const std::string names =
       " MemoryType | Array | Host | Device | XInBytes | Y | Z | Pitch | Height | LOD";
   return record("MEMCPY", identity(node) + "\n| {{src | dst} | {" + names + " |" + names + "} | {" +
-                              source.fields() + " | " + target.fields() +
+                              operand_fields(src) + " | " + operand_fields(dst) +
                               "}}\n| {Extent | {WidthInBytes | Height | Depth} | " +
-                              text_of("{%zu | %zu | %zu}}", p.WidthInBytes, p.Height, p.Depth));
+                              text_of("{%zu | %zu | %zu}}", size.width, size.height, size.depth));
 }
 
 std::string dot_writer::attributes_of(const graph_node& node, const value_params& params) const {
@@ -340,7 +331,8 @@ std::string dot_writer::attributes_of(const graph_node& node, const kernel_param
 }
 
 // Sets the mark of each node to its number in the topological order of the driver. The order begins
-// with the nodes without dependents, newest first. It does not contain nodes on and before a cycle.
+// with the nodes without dependents, newest first. It does not contain nodes from which all paths
+// lead to a cycle; they get the number of nodes as their mark.
 void number_topologically(const graph& source_graph) {
   const std::vector<graph_node*>& nodes = source_graph.nodes();
   std::vector<graph_node*> order;

@@ -8,8 +8,8 @@ namespace weir::embedded::model {
 
 using namespace abi;
 
-exec_topology::exec_topology(const graph& source_graph,
-                             const std::vector<plan_location>& locations) {
+exec_topology::exec_topology(const graph& source_graph, const std::vector<plan_location>& locations)
+    : is_body_{source_graph.is_body()} {
   nodes_.reserve(source_graph.nodes().size());
   std::size_t edges = 0;
   const std::vector<graph_node*>& nodes = source_graph.nodes();
@@ -21,17 +21,11 @@ exec_topology::exec_topology(const graph& source_graph,
     created.location = locations[node->mark];
     node->mark = i;  // the location was read; from here on, the mark is the node's index in nodes_
     edges += node->dependencies.size();
-    created.kind = static_cast<std::uint8_t>(node->params.index());
+    created.type = node->type();
     created.operands = operands_of(node->params);
-    if (const auto* child = std::get_if<child_params>(&node->params)) {
-      created.child = static_cast<std::uint32_t>(children_.size());
-      children_.emplace_back(*child->subgraph, locations);
-    } else if (const auto* conditional = std::get_if<conditional_params>(&node->params)) {
-      created.child = static_cast<std::uint32_t>(children_.size());
-      exec_topology bodies;
-      for (const graph* body : conditional->bodies) bodies.children_.emplace_back(*body, locations);
-      children_.push_back(std::move(bodies));
-    }
+    created.first_child = static_cast<std::uint32_t>(children_.size());
+    created.child_count = static_cast<std::uint32_t>(node->subgraphs().size());
+    for (const graph* subgraph : node->subgraphs()) children_.emplace_back(*subgraph, locations);
     nodes_.push_back(created);
   }
   dependencies_.reserve(edges);
@@ -39,7 +33,7 @@ exec_topology::exec_topology(const graph& source_graph,
     prefetch_node(nodes, i);
     const graph_node& node = *nodes[i];
     nodes_[i].first_dependency = static_cast<std::uint32_t>(dependencies_.size());
-    nodes_[i].dependencies = static_cast<std::uint32_t>(node.dependencies.size());
+    nodes_[i].dependency_count = static_cast<std::uint32_t>(node.dependencies.size());
     for (const graph_node* dependency : node.dependencies)
       dependencies_.push_back(static_cast<std::uint32_t>(dependency->mark));
     if (node.dependents.empty()) last_nodes_.push_back(i);
@@ -57,18 +51,15 @@ const exec_node* exec_topology::find(CUgraphNode origin) {
 
 const exec_node* exec_topology::find_with_bodies(CUgraphNode origin) {
   if (const exec_node* found = find(origin)) return found;
-  for (exec_topology& part : children_) {
-    // the topology of a child graph; only those of conditional nodes have no nodes
-    if (!part.nodes_.empty()) continue;
-    for (exec_topology& body : part.children_) {
-      if (const exec_node* found = body.find_with_bodies(origin)) return found;
-    }
+  for (exec_topology& child : children_) {
+    const exec_node* const found = child.is_body_ ? child.find_with_bodies(origin) : nullptr;
+    if (found != nullptr) return found;
   }
   return nullptr;
 }
 
-// Pairs the nodes of this topology, without those of children. Starts at the nodes without
-// dependents and follows dependencies.
+// Like match(), but compares only the edges, not the node types, and leaves out the children.
+// Appends the pairs to `out`.
 exec_topology::difference exec_topology::match_nodes(const graph& replacement_graph,
                                                      pairs& out) const {
   constexpr CUgraphExecUpdateResult topology = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
@@ -86,9 +77,9 @@ exec_topology::difference exec_topology::match_nodes(const graph& replacement_gr
   std::vector<bool> paired(nodes_.size());
   difference found;
   const auto pair = [&](std::uint32_t number, graph_node* node) {
-    if (node->mark == number) return true;
+    if (node->mark == number) return true;  // these two are a pair already
     if (node->mark != nodes_.size() || paired[number] ||
-        node->dependencies.size() != nodes_[number].dependencies) {
+        node->dependencies.size() != nodes_[number].dependency_count) {
       found = {topology, node->handle()};
       return false;
     }
@@ -119,10 +110,10 @@ bool exec_topology::is_same_node(const graph& replacement_graph,
                                  std::size_t number) const noexcept {
   const exec_node& current = nodes_[number];
   const graph_node& replacement = *replacement_graph.nodes()[number];
-  if (current.kind != replacement.params.index() ||
-      current.dependencies != replacement.dependencies.size())
+  if (current.type != replacement.type() ||
+      current.dependency_count != replacement.dependencies.size())
     return false;
-  for (std::uint32_t i = 0; i < current.dependencies; ++i) {
+  for (std::uint32_t i = 0; i < current.dependency_count; ++i) {
     if (replacement_graph.nodes()[dependencies_[current.first_dependency + i]] !=
         replacement.dependencies[i])
       return false;
@@ -132,36 +123,21 @@ bool exec_topology::is_same_node(const graph& replacement_graph,
 
 exec_topology::difference exec_topology::match(const graph& replacement_graph, pairs& out) const {
   pairs own_pairs;
-  if (const difference found = match_nodes(replacement_graph, own_pairs);
-      found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
-    return found;
+  if (const difference found = match_nodes(replacement_graph, own_pairs)) return found;
   for (const auto& [current, replacement] : own_pairs) {
-    if (current->kind != replacement->params.index())
+    if (current->type != replacement->type())
       return {CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, replacement->handle()};
   }
   for (const auto& [current, replacement] : own_pairs) {
     if (!std::holds_alternative<child_params>(replacement->params))
       out.emplace_back(current, replacement);
-    if (replacement->subgraphs().empty()) continue;
-    if (const difference found = match_children(*current, *replacement, out);
-        found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
-      return found;
-  }
-  return {};
-}
-
-// Pairs the nodes of a child graph or of the bodies of a conditional node.
-exec_topology::difference exec_topology::match_children(const exec_node& current,
-                                                        const graph_node& replacement,
-                                                        pairs& out) const {
-  const exec_topology& subgraph = child_of(current);
-  if (const auto* child = std::get_if<child_params>(&replacement.params))
-    return subgraph.match(*child->subgraph, out);
-  if (subgraph.children_.size() != replacement.subgraphs().size())
-    return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, replacement.handle()};
-  for (std::size_t i = 0; i < subgraph.children_.size(); ++i) {
-    const difference found = subgraph.children_[i].match(*replacement.subgraphs()[i], out);
-    if (found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
+    const std::span<graph* const> subgraphs = replacement->subgraphs();
+    if (current->child_count != subgraphs.size())
+      return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, replacement->handle()};
+    for (std::size_t i = 0; i < subgraphs.size(); ++i) {
+      if (const difference found = children_[current->first_child + i].match(*subgraphs[i], out))
+        return found;
+    }
   }
   return {};
 }

@@ -26,10 +26,11 @@ struct exec_node {
   // The range of exec_topology::dependencies_ with the indices of the nodes that this node depends
   // on.
   std::uint32_t first_dependency = 0;
-  std::uint32_t dependencies = 0;
-  // child graph and conditional nodes only: the index in exec_topology::children_
-  std::uint32_t child = 0;
-  std::uint8_t kind = 0;  // the index of the node's type in the variant node_params
+  std::uint32_t dependency_count = 0;
+  // The range of exec_topology::children_ with the child graph or the bodies of this node.
+  std::uint32_t first_child = 0;
+  std::uint32_t child_count = 0;
+  abi::CUgraphNodeType type = abi::CU_GRAPH_NODE_TYPE_EMPTY;
   // The properties of the node's memory that a change of the node must keep.
   node_operands operands;
 };
@@ -51,8 +52,9 @@ class exec_topology {
   // not searched.
   [[nodiscard]] const exec_node* find_with_bodies(abi::CUgraphNode origin);
 
+  // Returns the topology of the child graph of a child graph node.
   [[nodiscard]] const exec_topology& child_of(const exec_node& node) const noexcept {
-    return children_[node.child];
+    return children_[node.first_child];
   }
 
   // Nodes of this executable, each with the node of another graph that replaces it.
@@ -61,34 +63,33 @@ class exec_topology {
   struct difference {
     abi::CUgraphExecUpdateResult result = abi::CU_GRAPH_EXEC_UPDATE_SUCCESS;
     abi::CUgraphNode error_node = nullptr;
+
+    explicit operator bool() const noexcept { return result != abi::CU_GRAPH_EXEC_UPDATE_SUCCESS; }
   };
   // Pairs the nodes of this topology and of its children with the nodes of another graph, and
   // appends the pairs to `out`. Child graph nodes themselves are not appended. Starts at the nodes
   // without dependents and follows dependencies in the order in which the edges were added. If
-  // topology or node types differ, returns the reason, and the node at fault if there is one.
-  // Throws std::bad_alloc.
+  // topology, node types or numbers of bodies differ, returns the reason, and the node at fault if
+  // there is one. Throws std::bad_alloc.
   [[nodiscard]] difference match(const graph& replacement_graph, pairs& out) const;
 
   // Returns the nodes in the order of their creation, without those of children.
   [[nodiscard]] std::span<const exec_node> nodes() const noexcept { return nodes_; }
   [[nodiscard]] bool has_children() const noexcept { return !children_.empty(); }
-  // Returns true if the node with this index has the same kind and dependencies as the node with
-  // this index in another graph. Two graphs built by equal calls agree in all indices, so this test
-  // replaces match(). Must not be called for a topology with children.
+  // Returns true if the node with this index and the node with this index in another graph have
+  // equal types and dependencies. Two graphs built by equal calls agree in all indices, so this
+  // test replaces match(). Must not be called for a topology with children.
   [[nodiscard]] bool is_same_node(const graph& replacement_graph,
                                   std::size_t number) const noexcept;
 
  private:
-  [[nodiscard]] difference match_children(const exec_node& current, const graph_node& replacement,
-                                          pairs& out) const;
   [[nodiscard]] difference match_nodes(const graph& replacement_graph, pairs& out) const;
 
   std::vector<exec_node> nodes_;  // of this graph, in the order of their creation
   std::vector<std::uint32_t> dependencies_;
   std::vector<std::uint32_t> last_nodes_;  // nodes without dependents
-  // One topology for each child graph node and each conditional node. The topology of a conditional
-  // node has no nodes; its children are the bodies.
-  std::vector<exec_topology> children_;
+  std::vector<exec_topology> children_;    // the child graphs and bodies of nodes
+  bool is_body_ = false;                   // true for the body of a conditional node
   std::unordered_map<abi::CUgraphNode, std::uint32_t> by_origin_;  // filled by the first find()
 };
 

@@ -14,6 +14,11 @@ using namespace abi;
 
 namespace {
 
+bool is_wait(const CUstreamBatchMemOpParams& operation) noexcept {
+  return operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
+         operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+}
+
 // Returns true if the node itself waits for a value or an event.
 bool may_wait(const graph_node& node) {
   if (const auto* values = std::get_if<value_params>(&node.params))

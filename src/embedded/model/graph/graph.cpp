@@ -3,7 +3,8 @@
 #include "embedded/model/graph/graph.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <bit>
+#include <functional>
 #include <utility>
 
 #include "embedded/model/core/process.hpp"
@@ -61,12 +62,9 @@ graph* graph::orphaned_root() noexcept {
 }
 
 bool graph::is_noncopyable() const noexcept {
-  if (has_memory_nodes_) return true;
-  for (const graph* subgraph = first_subgraph_; subgraph != nullptr;
-       subgraph = subgraph->next_subgraph_) {
-    if (subgraph->is_body() || subgraph->is_noncopyable()) return true;
-  }
-  return false;
+  return has_memory_nodes_ || search_subgraphs([](const graph& subgraph) {
+           return subgraph.is_body() || subgraph.is_noncopyable();
+         });
 }
 
 void graph::begin_capture() noexcept {
@@ -149,16 +147,11 @@ graph_node& graph::add(node_params params, std::span<graph_node* const> dependen
   return *added;
 }
 
+bool graph::is_ordinary(const CUgraphEdgeData& data) noexcept {
+  return std::bit_cast<std::uint64_t>(data) == 0;
+}
+
 namespace {
-
-bool reserved_is_zero(const CUgraphEdgeData& data) noexcept {
-  return std::all_of(std::begin(data.reserved), std::end(data.reserved),
-                     [](unsigned char byte) { return byte == 0; });
-}
-
-bool is_ordinary(const CUgraphEdgeData& data) noexcept {
-  return data.from_port == 0 && data.to_port == 0 && data.type == 0 && reserved_is_zero(data);
-}
 
 void erase_edge_data(const graph_node& dependency, graph_node& dependent) noexcept {
   std::erase_if(dependent.programmatic_edges,
@@ -194,14 +187,13 @@ void graph::disconnect(graph_node& dependency, graph_node& dependent) noexcept {
 bool graph::allows_edge(const graph_node& dependency, const graph_node& dependent,
                         const CUgraphEdgeData& data) {
   if (is_ordinary(data)) return true;
-  const auto is_kernel = [](const graph_node& node) {
-    return std::holds_alternative<kernel_params>(node.params);
-  };
   const bool programmatic = data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC &&
                             data.to_port == 0 &&
                             (data.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
-                             data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
-  return programmatic && reserved_is_zero(data) && is_kernel(dependency) && is_kernel(dependent);
+                             data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER) &&
+                            std::ranges::all_of(data.reserved, std::logical_not{});
+  return programmatic && std::holds_alternative<kernel_params>(dependency.params) &&
+         std::holds_alternative<kernel_params>(dependent.params);
 }
 
 CUgraphEdgeData graph::edge_data_of(const graph_node& dependency,
@@ -224,12 +216,6 @@ bool graph::connected(const graph_node& dependency, const graph_node& dependent)
   return std::ranges::find(dependent.dependencies, &dependency) != dependent.dependencies.end();
 }
 
-std::size_t graph::edge_count() const noexcept {
-  std::size_t count = 0;
-  for (const graph_node* node : nodes_) count += node->dependencies.size();
-  return count;
-}
-
 std::vector<graph_node*> graph::topological_order() const {
   // During this function, graph_node::mark of a node is the number of its dependencies that the
   // second loop has not visited yet. Nodes on or after a cycle keep a mark other than 0.
@@ -249,17 +235,11 @@ std::vector<graph_node*> graph::topological_order() const {
   return order;
 }
 
-graph_node* graph::find_cycle() const { return find_cycle(topological_order()); }
-
 graph_node* graph::find_cycle(const std::vector<graph_node*>& order) const {
-  if (order.size() != nodes_.size()) {
+  if (order.size() != nodes_.size())
     return *std::ranges::find_if(nodes_, [](const graph_node* node) { return node->mark != 0; });
-  }
-  for (const graph* subgraph = first_subgraph_; subgraph != nullptr;
-       subgraph = subgraph->next_subgraph_) {
-    if (graph_node* found = subgraph->find_cycle()) return found;
-  }
-  return nullptr;
+  return search_subgraphs(
+      [](const graph& subgraph) { return subgraph.find_cycle(subgraph.topological_order()); });
 }
 
 graph& graph::clone() const {
@@ -278,13 +258,13 @@ graph& graph::clone() const {
         created.params = original.params;
       }
     }
-    const auto same_of = [&](const auto& list, auto& out) {
+    const auto copy_links = [&](const auto& list, auto& out) {
       out.reserve(list.size());
       for (const graph_node* node : list) out.push_back(copy.nodes_[node->mark]);
     };
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      same_of(nodes_[i]->dependencies, copy.nodes_[i]->dependencies);
-      same_of(nodes_[i]->dependents, copy.nodes_[i]->dependents);
+      copy_links(nodes_[i]->dependencies, copy.nodes_[i]->dependencies);
+      copy_links(nodes_[i]->dependents, copy.nodes_[i]->dependents);
       for (const programmatic_edge& edge : nodes_[i]->programmatic_edges)
         copy.nodes_[i]->programmatic_edges.push_back(
             {copy.nodes_[edge.dependency->mark], edge.data});
@@ -298,13 +278,15 @@ graph& graph::clone() const {
   return copy;
 }
 
-graph_node* graph::counterpart(CUgraphNode original) {
+graph_node* graph::counterpart(const graph_node& original) {
   if (counterparts_.empty()) {
+    std::unordered_map<CUgraphNode, CUgraphNode> copies;
     for (const graph_node* node : nodes_) {
-      if (node->cloned_from != nullptr) counterparts_.emplace(node->cloned_from, node->handle());
+      if (node->cloned_from != nullptr) copies.emplace(node->cloned_from, node->handle());
     }
+    counterparts_ = std::move(copies);
   }
-  const auto found = counterparts_.find(original);
+  const auto found = counterparts_.find(original.handle());
   return found == counterparts_.end() ? nullptr : this_process().graph_nodes.find(found->second);
 }
 

@@ -35,9 +35,9 @@ class graph {
   // Destroys all nodes and releases the user objects. The graph itself and its conditions stay.
   void clear() noexcept;
 
-  // Returns a graph with copies of all nodes, edges and child graphs. Each copy has the handle of
-  // its original in graph_node::cloned_from. Must not be called for a graph that is_noncopyable().
-  // Throws std::bad_alloc.
+  // Returns a graph with copies of all nodes, edges and child graphs, and references to the user
+  // objects. Each copy has the handle of its original in graph_node::cloned_from. Must not be
+  // called for a graph that is_noncopyable(). Throws std::bad_alloc.
   [[nodiscard]] graph& clone() const;
 
   // Adds a node after `dependencies`, which are distinct nodes of this graph. Throws std::bad_alloc
@@ -56,6 +56,8 @@ class graph {
   [[nodiscard]] static bool connected(const graph_node& dependency,
                                       const graph_node& dependent) noexcept;
 
+  // Returns true if the data of an edge is all zero.
+  [[nodiscard]] static bool is_ordinary(const abi::CUgraphEdgeData& data) noexcept;
   // Returns true if an edge between these nodes may have this data: all zero for an ordinary edge,
   // or the data of a programmatic edge between two kernel nodes. On a GPU, a programmatic edge lets
   // the second kernel begin before the first has ended. Here the second kernel begins afterwards.
@@ -69,22 +71,19 @@ class graph {
   static void set_edge_data(const graph_node& dependency, graph_node& dependent,
                             const abi::CUgraphEdgeData& data);
 
-  // Returns this clone's copy of a node of the original graph, or null.
-  [[nodiscard]] graph_node* counterpart(abi::CUgraphNode original);
+  // Returns this clone's copy of a node of the original graph, or null. Throws std::bad_alloc.
+  [[nodiscard]] graph_node* counterpart(const graph_node& original);
 
-  // Returns the nodes in topological order, oldest first. In a graph with a cycle, the nodes on
-  // cycles and after them are missing.
+  // Returns the nodes in topological order: each node after its dependencies. In a graph with a
+  // cycle, the nodes on cycles and after them are missing.
   [[nodiscard]] std::vector<graph_node*> topological_order() const;
 
-  // Returns a node on or after a cycle in this graph or a subgraph, or null.
-  [[nodiscard]] graph_node* find_cycle() const;
-  // Like find_cycle(), for a caller that has just called topological_order() and passes its result.
-  // The nodes must still have the marks that topological_order() set.
+  // Returns a node on or after a cycle in this graph or a subgraph, or null. `order` is the result
+  // of topological_order(), and the nodes still have the marks that it set.
   [[nodiscard]] graph_node* find_cycle(const std::vector<graph_node*>& order) const;
 
   // Returns the nodes in the order of their creation.
   [[nodiscard]] const std::vector<graph_node*>& nodes() const noexcept { return nodes_.all(); }
-  [[nodiscard]] std::size_t edge_count() const noexcept;
 
   [[nodiscard]] abi::CUgraph handle() const noexcept;
 
@@ -105,10 +104,16 @@ class graph {
   // after on_node_destroyed(). Returns null otherwise.
   [[nodiscard]] graph* orphaned_root() noexcept;
 
-  // The subgraphs of a graph's nodes form a list. first_subgraph() returns the first entry of this
-  // graph's list. next_subgraph() returns the entry after this graph in its parent's list.
-  [[nodiscard]] const graph* first_subgraph() const noexcept { return first_subgraph_; }
-  [[nodiscard]] const graph* next_subgraph() const noexcept { return next_subgraph_; }
+  // Calls search(subgraph) for the subgraphs that nodes of this graph own, newest first, until a
+  // result is neither null nor false. Returns the last result; null or false if there is none.
+  template <class Search>
+  [[nodiscard]] auto search_subgraphs(Search search) const {
+    decltype(search(*this)) found{};
+    for (const graph* subgraph = first_subgraph_; subgraph != nullptr && !found;
+         subgraph = subgraph->next_subgraph_)
+      found = search(*subgraph);
+    return found;
+  }
 
   // Returns the outermost graph that contains this graph; this graph if it is not a subgraph.
   [[nodiscard]] const graph& root() const noexcept;
@@ -159,7 +164,9 @@ class graph {
   std::size_t number_ = 0;
   std::size_t nodes_made_ = 0;  // including removed ones
   graph* parent_ = nullptr;
+  // The subgraphs of this graph's nodes form a list, which begins here.
   graph* first_subgraph_ = nullptr;
+  // The neighbours of this graph in the list of its parent.
   graph* next_subgraph_ = nullptr;
   graph* previous_subgraph_ = nullptr;
   subgraph_kind kind_ = subgraph_kind::child;
@@ -171,7 +178,9 @@ class graph {
   bool has_memory_nodes_ = false;
   // The claim that claim_executable() returned; expired once no executable holds it.
   mutable std::weak_ptr<void> executable_;
-  // Maps original nodes to this clone's copies. Filled by the first call of counterpart().
+  // Maps original nodes to this clone's copies, also to destroyed ones. Filled by the first call of
+  // counterpart(). Later calls need not read nodes_, which would make the removals in between slow
+  // (node_list.hpp).
   std::unordered_map<abi::CUgraphNode, abi::CUgraphNode> counterparts_;
 };
 

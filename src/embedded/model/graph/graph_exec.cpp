@@ -55,7 +55,7 @@ struct host_function_sequence {
 struct release_plan {
   launch_plan* plan;
 
-  void run() const noexcept { plan_reference::adopt(plan); }
+  void run() const noexcept { const plan_reference last_use{plan}; }
 };
 
 // Leaks the plan of a launch that ran out of memory half way. Operations that were already
@@ -81,10 +81,6 @@ class partial_launch_guard {
   launch_plan* plan_;
 };
 
-}  // namespace
-
-namespace {
-
 // Returns an error and sets `reason` for a graph that cannot be instantiated. `order` is its
 // topological_order().
 CUresult check_instantiable(const graph& source_graph, const std::vector<graph_node*>& order,
@@ -102,20 +98,8 @@ CUresult check_instantiable(const graph& source_graph, const std::vector<graph_n
     return CUDA_ERROR_INVALID_VALUE;
   }
   const bool is_inaccessible =
-      this_process().has_several_devices() && find_inaccessible_memset(source_graph) != nullptr;
+      this_process().has_several_devices() && has_inaccessible_memset(source_graph);
   return is_inaccessible ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
-std::vector<engine::timeline*> acquire_timelines(std::size_t count) {
-  std::vector<engine::timeline*> timelines;
-  timelines.reserve(count);
-  try {
-    while (timelines.size() < count) timelines.push_back(&engine::timeline::acquire());
-  } catch (...) {
-    for (engine::timeline* acquired : timelines) acquired->release_when_drained();
-    throw;
-  }
-  return timelines;
 }
 
 }  // namespace
@@ -132,7 +116,8 @@ CUresult graph_exec::instantiate(const graph& source_graph, unsigned long long f
   exec_topology topology{source_graph, locations};
   std::vector<std::optional<submission>> submissions(plan->branches - 1);
   std::vector<point> step_points(plan->awaited_steps);
-  std::vector<engine::timeline*> timelines = acquire_timelines(plan->branches - 1);
+  std::vector<branch_timeline> timelines(plan->branches - 1);
+  for (branch_timeline& branch : timelines) branch.reset(&engine::timeline::acquire());
 
   const std::lock_guard lock{mutex_};
   plan_ = std::move(plan);
@@ -153,14 +138,13 @@ void graph_exec::close() noexcept {
   claim_ = {};
   topology_ = {};
   disabled_.clear();
-  for (engine::timeline* branch : branch_timelines_) branch->release_when_drained();
   branch_timelines_.clear();
   submissions_.clear();
 }
 
 CUresult graph_exec::launch(stream& target_stream) {
   const std::lock_guard lock{mutex_};
-  if (plan_.get() == nullptr || (plan_->uses_words && !allows_value_memory(*plan_.get())))
+  if (plan_ == nullptr || (plan_->uses_words && !allows_value_memory(*plan_)))
     return CUDA_ERROR_INVALID_VALUE;
   if (plan_->memory.empty()) [[likely]] {
     has_work() ? submit(target_stream, nullptr) : submit_nothing(target_stream);
@@ -200,7 +184,7 @@ void graph_exec::submit(stream& target_stream, graph_memory::launch* memory) {
 // Returns true if a launch has something to do. A disabled node has exactly one operation, so
 // nothing is left if the plan has as many operations as disabled nodes.
 bool graph_exec::has_work() const noexcept {
-  if (plan_->operations.size() != disabled_.size() || !plan_->conditionals.empty()) return true;
+  if (plan_->operations.size() != disabled_.size()) return true;
   return std::ranges::any_of(plan_->steps, [](const plan_step& step) {
     return step.kind == step_kind::record_event || step.kind == step_kind::wait_event;
   });
@@ -210,7 +194,7 @@ bool graph_exec::has_work() const noexcept {
 // the executable, only for earlier work of its stream. It still holds a reference to the plan, so
 // the plan and its user objects exist until the stream reaches the launch.
 void graph_exec::submit_nothing(stream& target_stream) {
-  plan_reference user{plan_.get()};
+  plan_reference user = add_user(*plan_);
   static_cast<void>(target_stream.submit_many(
       [&](submission& main) { main.add(make_unconditional_operation(release_plan{user.get()})); }));
   static_cast<void>(user.release());
@@ -220,9 +204,9 @@ void graph_exec::submit_nothing(stream& target_stream) {
 // branch to a submission to that branch's timeline. The end of the launch in the stream waits for
 // all branches.
 void graph_exec::submit_plan(submission& main) {
-  launch_plan& plan = *plan_.get();
+  launch_plan& plan = *plan_;
   // The reference that is counted here is released when the operation `last` runs.
-  const release_plan last{plan_reference{&plan}.release()};
+  const release_plan last{add_user(plan).release()};
   partial_launch_guard unfinished{plan};
   if (!plan.conditionals.empty()) main.add(make_operation(assign_conditions{&plan}));
   const point start = main.end();
@@ -243,27 +227,26 @@ void graph_exec::submit_plan(submission& main) {
   unfinished.dismiss();
 }
 
+// Adds the work of one step. Skips the record of an event that the program has destroyed, and the
+// wait for it.
 void graph_exec::submit_step(const plan_step& step, submission& pending) {
   operation* const first = plan_->operations.data() + step.first_operation;
+  if (step.operations == 1) {
+    pending.add(*first);
+    return;
+  }
   switch (step.kind) {
-    case step_kind::run:
-      if (step.operations == 1) {
-        pending.add(*first);
-      } else {
-        const bool is_long = step.is_long || step.operations >= long_sequence_length;
-        pending.add(make_operation(operation_sequence{first, step.operations},
-                                   is_long ? operation_kind::long_work : operation_kind::work));
-      }
+    case step_kind::run: {
+      const bool is_long = step.is_long || step.operations >= long_sequence_length;
+      pending.add(make_operation(operation_sequence{first, step.operations},
+                                 is_long ? operation_kind::long_work : operation_kind::work));
       return;
+    }
     case step_kind::host_run:
-      if (step.operations == 1) {
-        pending.add(*first);
-      } else {
-        pending.add(
-            make_operation(host_function_sequence{first, step.operations}, operation_kind::host));
-      }
+      pending.add(
+          make_operation(host_function_sequence{first, step.operations}, operation_kind::host));
       return;
-    case step_kind::alone: pending.add(*first); return;
+    case step_kind::alone: return;  // such a step has one operation, which was added above
     case step_kind::record_event:
       if (event* recorded = this_process().events.find(step.event)) recorded->record_in(pending);
       return;

@@ -23,8 +23,8 @@ class stream;
 // An executable graph, independent of the graph that it was made from. Objects are reused
 // (handle_table.hpp): instantiate() begins a lifetime, close() ends it.
 //
-// Thread safety: all members may be called from any thread; the caller of instantiate() holds the
-// lock of the graphs (process::graphs_mutex).
+// Thread safety: all members may be called from any thread. The caller of instantiate(),
+// set_node(), set_child() and update() holds the lock of the graphs (process::graphs_mutex).
 class graph_exec {
  public:
   // Why a graph could not be instantiated.
@@ -51,8 +51,8 @@ class graph_exec {
   // Gives a node other parameters for later launches. `origin` is the node in the instantiated
   // graph or in a body of it, but not in a child graph. Returns CUDA_ERROR_INVALID_VALUE if there
   // is no such node of the kind of `params`, or if the change is not allowed. Also returns the
-  // errors of check_kernel_node_shape(). The caller holds the lock of the graphs.
-  abi::CUresult set_node(abi::CUgraphNode origin, const node_params& params);
+  // errors of check_kernel_node_shape().
+  abi::CUresult set_node(abi::CUgraphNode origin, node_params params);
 
   // Like set_node(), for all nodes of the child graph of a node; all change or none. Returns
   // CUDA_ERROR_INVALID_VALUE if `origin` is not a child graph node of the instantiated graph.
@@ -60,11 +60,11 @@ class graph_exec {
   // allowed, or a `child` with memory nodes.
   abi::CUresult set_child(abi::CUgraphNode origin, const graph& child);
 
-  // Changes all nodes and the user objects to those of another graph, or changes nothing. The
-  // caller holds the lock of the graphs. Returns CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE and sets
-  // `reason` for a different topology or a change that is not allowed. Returns
-  // CUDA_ERROR_NOT_SUPPORTED, without a reason, if `replacement_graph` has memory nodes and another
-  // executable.
+  // Changes all nodes, the user objects and the graph memory to those of another graph, or changes
+  // nothing. Returns CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE and sets `reason` for a different
+  // topology or a change that is not allowed. Returns CUDA_ERROR_NOT_SUPPORTED, without a reason,
+  // if `replacement_graph` has memory nodes and another executable. Returns
+  // CUDA_ERROR_INVALID_VALUE if this executable is closed.
   abi::CUresult update(const graph& replacement_graph, exec_topology::difference& reason);
 
   // Enables or disables a memset, copy or kernel node for later launches. A disabled node does
@@ -83,6 +83,11 @@ class graph_exec {
 
  private:
   using submission = engine::timeline::submission;
+  struct timeline_releaser {
+    void operator()(engine::timeline* branch) const noexcept { branch->release_when_drained(); }
+  };
+  using branch_timeline = std::unique_ptr<engine::timeline, timeline_releaser>;
+
   [[nodiscard]] bool has_work() const noexcept;
   void submit(stream& target_stream, graph_memory::launch* memory);
   void submit_nothing(stream& target_stream);
@@ -93,8 +98,10 @@ class graph_exec {
   [[nodiscard]] bool may_become(const exec_node& node, const node_params& params,
                                 launch_plan& scratch);
   [[nodiscard]] bool moves_graph_memory(const exec_node& node, const node_params& params);
-  [[nodiscard]] const kernel_work* kernel_of(const exec_node& node) noexcept;
   [[nodiscard]] bool has_other_attributes(const exec_node& node, const node_params& params);
+  [[nodiscard]] abi::CUgraphExecUpdateResult check_change(const exec_node& node,
+                                                          const node_params& params,
+                                                          launch_plan& scratch);
   void change_node(const exec_node& node, const node_params& params, launch_plan& scratch);
   [[nodiscard]] bool match_by_index(const exec_topology& topology, const graph& replacement_graph,
                                     exec_topology::pairs& out, launch_plan& scratch);
@@ -115,13 +122,13 @@ class graph_exec {
   // The result of graph::claim_executable() if the graph is_noncopyable(), else null. While this
   // executable holds it, the graph can have no other executable.
   std::shared_ptr<void> claim_;
-  // The point, a position in a stream's work, at which the last launch is complete. A null line if
-  // the executable was not launched yet.
+  // The point, a position in a stream's work, at which the last launch is complete. Default, which
+  // means nothing to wait for, if the executable was not launched yet.
   engine::point last_launch_;
   // The timeline, a sequence of operations, of each branch of the plan except branch 0, which runs
   // in the launching stream. A branch is a sequence of nodes that runs concurrently with the others
   // (branch_assignment.hpp). Branch i has the index i - 1.
-  std::vector<engine::timeline*> branch_timelines_;
+  std::vector<branch_timeline> branch_timelines_;
   // Used during a launch: the submission to each branch timeline, by the indices of
   // branch_timelines_. A submission adds operations that become visible when it ends.
   std::vector<std::optional<submission>> submissions_;

@@ -15,7 +15,7 @@ namespace weir::embedded::model {
 
 using namespace abi;
 
-CUgraphNodeType graph_node::type() const noexcept {
+CUgraphNodeType type_of(const node_params& params) noexcept {
   constexpr CUgraphNodeType types[] = {
       CU_GRAPH_NODE_TYPE_EMPTY,        CU_GRAPH_NODE_TYPE_HOST,
       CU_GRAPH_NODE_TYPE_MEMSET,       CU_GRAPH_NODE_TYPE_MEMCPY,
@@ -27,10 +27,17 @@ CUgraphNodeType graph_node::type() const noexcept {
   return types[params.index()];
 }
 
-void kernel_params::copy_attributes_from(const kernel_params& source_params) {
-  desc =
-      desc->with(shape_with_attributes(*desc, *source_params.desc), source_params.desc->priority());
+CUresult kernel_params::copy_launch_attributes(const kernel_work& source_work) {
+  const launch_shape shape = shape_with_attributes(*desc, source_work);
+  if (const CUresult error = check_kernel_node_shape(*desc, shape)) return error;
+  desc = desc->with(shape, source_work.priority());
+  return CUDA_SUCCESS;
+}
+
+CUresult kernel_params::copy_attributes(const kernel_params& source_params) {
+  if (const CUresult error = copy_launch_attributes(*source_params.desc)) return error;
   inert_attributes = source_params.inert_attributes;
+  return CUDA_SUCCESS;
 }
 
 CUgraphNode graph_node::handle() const noexcept {

@@ -32,7 +32,8 @@ struct memset_params {
 struct copy_params {
   abi::CUDA_MEMCPY3D desc;
   abi::CUcontext context;
-  // True if the program named no context for the copy; executables then accept no change of it.
+  // True if the parameters were set without a current context, for memory of a pool, which has no
+  // context either. Executables then accept no change of the copy.
   bool fixed = false;
 };
 
@@ -80,14 +81,26 @@ struct kernel_params {
   // Attributes that have no effect here, kept so that the program can query them.
   std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue> inert_attributes;
 
-  // Copies the attributes of another kernel node.
-  void copy_attributes_from(const kernel_params& source_params);
+  // Copies the launch attributes of another launch: priority, cooperative and cluster. Returns the
+  // errors of check_kernel_node_shape(), without changing anything. Throws std::bad_alloc.
+  abi::CUresult copy_launch_attributes(const kernel_work& source_work);
+  // Copies all attributes of another kernel node. Otherwise like copy_launch_attributes().
+  abi::CUresult copy_attributes(const kernel_params& source_params);
 };
 
 using node_params =
     std::variant<empty_params, abi::CUDA_HOST_NODE_PARAMS, memset_params, copy_params, value_params,
                  child_params, record_params, wait_params, conditional_params, alloc_params,
                  free_params, kernel_params>;
+
+// Returns the type of a node with these parameters.
+[[nodiscard]] abi::CUgraphNodeType type_of(const node_params& params) noexcept;
+
+// Returns true if the parameters are of one of these kinds.
+template <class... Kinds>
+[[nodiscard]] bool is_any_of(const node_params& params) noexcept {
+  return (std::holds_alternative<Kinds>(params) || ...);
+}
 
 // The source and the data of a programmatic edge: on a GPU, the dependent kernel may start before
 // the kernel `dependency` has ended.
@@ -116,7 +129,7 @@ struct graph_node {
   // Returns the graphs that the node owns: a child graph, or bodies.
   [[nodiscard]] std::span<graph* const> subgraphs() const noexcept;
 
-  [[nodiscard]] abi::CUgraphNodeType type() const noexcept;
+  [[nodiscard]] abi::CUgraphNodeType type() const noexcept { return type_of(params); }
   [[nodiscard]] abi::CUgraphNode handle() const noexcept;
 };
 

@@ -38,6 +38,7 @@ class compiler {
 
  private:
   void make_step(std::uint32_t node);
+  void append_operations_of(std::uint32_t node);
   void add_waits(std::uint32_t node, plan_step& step);
   std::uint32_t awaited_index_of(plan_step& awaited);
   std::uint32_t add_operation(std::uint32_t number, plan_step& step, const plan_location& location);
@@ -98,27 +99,32 @@ void compiler::add_waits(std::uint32_t node, plan_step& step) {
   step.waits = static_cast<std::uint32_t>(plan_.waits.size()) - step.first_wait;
 }
 
+// Appends the operations of a node, and stores their range as its location.
+void compiler::append_operations_of(std::uint32_t node) {
+  plan_location& location = locations_[node];
+  location.first_operation = static_cast<std::uint32_t>(plan_.operations.size());
+  if (const graph_node* source = flat_.nodes()[node].node) append_operations(source->params, plan_);
+  location.operations =
+      static_cast<std::uint32_t>(plan_.operations.size()) - location.first_operation;
+}
+
 // Compiles a node to operations at the end of its branch, preceded by the waits for other branches.
 void compiler::make_step(std::uint32_t node) {
   plan_step step;
   step.branch = assignment_.branch_of[node];
   add_waits(node, step);
 
+  append_operations_of(node);
   plan_location& location = locations_[node];
-  location.first_operation = static_cast<std::uint32_t>(plan_.operations.size());
-  if (const graph_node* graph_node_work = flat_.nodes()[node].node; graph_node_work != nullptr) {
-    if (const auto* record = std::get_if<record_params>(&graph_node_work->params)) {
+  if (const graph_node* source = flat_.nodes()[node].node; source != nullptr) {
+    if (const auto* record = std::get_if<record_params>(&source->params)) {
       step.kind = step_kind::record_event;
       step.event = record->event;
-    } else if (const auto* wait = std::get_if<wait_params>(&graph_node_work->params)) {
+    } else if (const auto* wait = std::get_if<wait_params>(&source->params)) {
       step.kind = step_kind::wait_event;
       step.event = wait->event;
-    } else {
-      append_operations(graph_node_work->params, plan_);
     }
   }
-  location.operations =
-      static_cast<std::uint32_t>(plan_.operations.size()) - location.first_operation;
   for (std::uint32_t i = 0; i < location.operations; ++i)
     location.step = add_operation(location.first_operation + i, step, location);
   if (location.operations != 0) return;
@@ -134,8 +140,10 @@ std::uint32_t compiler::add_step(const plan_step& step) {
   return last_step_[step.branch] = static_cast<std::uint32_t>(plan_.steps.size() - 1);
 }
 
-// Returns true if an operation can extend the previous step of its branch. Returns false if another
-// branch waits for the previous step, or if the operation itself waits for another branch.
+// Returns true if an operation can extend `previous`, the last step of its branch. Returns false if
+// the operation waits for another branch, if another branch waits for `previous`, or if the engine
+// orders nodes singly. A `run` step takes no host function. A `host_run` step takes only few
+// operations and no long work, because host functions of other streams wait for its end.
 bool compiler::can_join(const operation& next_operation, const plan_step& step,
                         const plan_step& previous) const {
   if (step.waits != 0 || previous.awaited_index != plan_step::no_index || options_.node_by_node)
@@ -202,13 +210,8 @@ void compiler::make_bodies() {
   for (const flat_graph::body& body : flat_.bodies()) {
     const auto first = static_cast<std::uint32_t>(plan_.operations.size());
     for (std::uint32_t node = body.first; node < body.first + body.size; ++node) {
-      plan_location& location = locations_[node];
-      location.first_operation = static_cast<std::uint32_t>(plan_.operations.size());
-      if (const graph_node* body_node = flat_.nodes()[node].node; body_node != nullptr)
-        append_operations(body_node->params, plan_);
-      location.operations =
-          static_cast<std::uint32_t>(plan_.operations.size()) - location.first_operation;
-      location.step = locations_[body.conditional].step;
+      append_operations_of(node);
+      locations_[node].step = locations_[body.conditional].step;
     }
     const auto count = static_cast<std::uint32_t>(plan_.operations.size()) - first;
     operation& conditional = plan_.operations[locations_[body.conditional].first_operation];
@@ -219,29 +222,13 @@ void compiler::make_bodies() {
 
 }  // namespace
 
-launch_plan::launch_plan(const launch_plan& source)
-    : steps{source.steps},
-      waits{source.waits},
-      operations{source.operations},
-      kernels{source.kernels},
-      conditionals{source.conditionals},
-      branches{source.branches},
-      awaited_steps{source.awaited_steps},
-      uses_words{source.uses_words},
-      memory{source.memory} {
-  pitched_copies.reserve(source.pitched_copies.size());
-  for (const auto& copy : source.pitched_copies)
-    pitched_copies.push_back(std::make_unique<pitched_copy_work>(*copy));
+launch_plan::launch_plan(const launch_plan& source) : plan_contents{source} {
   for (engine::operation& operation : operations) rebind_to_plan(*this, operation);
-  retained_objects.share(source.retained_objects);
-  for (const auto& [child, retained] : source.retained_by_children)
-    retained_by_children[child].share(retained);
 }
 
 plan_reference compile(const graph& source_graph, const std::vector<graph_node*>& order,
                        std::vector<plan_location>& locations) {
-  auto* const plan = new launch_plan;
-  plan_reference created{plan};
+  plan_reference plan{new launch_plan};
   const flat_graph flat{order};
   const branch_options options = branch_options::from_schedule();
   compiler work{flat, options, *plan, locations};
@@ -249,7 +236,7 @@ plan_reference compile(const graph& source_graph, const std::vector<graph_node*>
   work.make_bodies();
   source_graph.share_retained_objects(plan->retained_objects);
   plan->memory = graph_memory::usage_of(source_graph);
-  return created;
+  return plan;
 }
 
 }  // namespace weir::embedded::model

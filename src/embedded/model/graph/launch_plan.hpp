@@ -28,7 +28,7 @@ enum class step_kind : std::uint8_t {
   alone,     // a single operation that the engine treats specially: a value wait
   record_event,  // records the event at each launch
   wait_event,    // waits for the record that the event holds at the time of the launch
-  join,          // has no operation, only waits for steps of other branches
+  join,          // has no operation, but may wait for steps of other branches
 };
 
 // A step: waits for steps of other branches, then runs operations of its own branch.
@@ -54,25 +54,19 @@ struct plan_step {
 struct plan_location {
   std::uint32_t first_operation = 0;
   std::uint32_t operations = 0;
-  std::uint32_t step = 0;  // the step of the last operation
+  // The step of the last operation. A node without operations is complete when this step is.
+  std::uint32_t step = 0;
 };
 
 // The work that a launch submits: steps, each of which belongs to a branch (branch_assignment.hpp).
 // A launch submits at most one operation for each step, besides the step's waits.
-//
-// Shared by the executable and its launches in flight. Immutable while launches use it: an update
-// of the executable then changes a copy.
-class launch_plan {
- public:
-  launch_plan() = default;
-  launch_plan(const launch_plan& source);
-
+struct plan_contents {
   std::vector<plan_step> steps;      // each step comes after the steps that it waits for
   std::vector<std::uint32_t> waits;  // values of plan_step::awaited_index
   std::vector<engine::operation> operations;
   // The parameters of pitched copies, which are too large to store in an operation. The operation
   // of a pitched copy points to an element of this vector.
-  std::vector<std::unique_ptr<pitched_copy_work>> pitched_copies;
+  std::vector<std::shared_ptr<const pitched_copy_work>> pitched_copies;
   // The kernels of kernel nodes. The operation of a kernel node points to the object of an element.
   std::vector<std::shared_ptr<const kernel_work>> kernels;
   std::vector<plan_conditional> conditionals;
@@ -87,44 +81,38 @@ class launch_plan {
   std::map<std::uint32_t, user_object_references> retained_by_children;
   // The memory that each launch allocates and frees.
   graph_memory_usage memory;
+};
 
-  std::atomic<std::uint32_t> users{0};  // counted by plan_reference
+// A plan and the number of its users: the executable and its launches in flight. Immutable while
+// launches use it: an update of the executable then changes a copy.
+class launch_plan : public plan_contents {
+ public:
+  launch_plan() = default;
+  // Copies the contents. Throws std::bad_alloc.
+  launch_plan(const launch_plan& source);
+
+  std::atomic<std::uint32_t> users{1};  // the number of references (plan_reference)
   // True if a launch that failed half way has leaked the plan (graph_exec.cpp). next_leaked is then
   // the next plan in the list of leaked plans.
   std::atomic<bool> is_leaked{false};
   launch_plan* next_leaked = nullptr;
 };
 
-// A counted reference to a plan.
-class plan_reference {
- public:
-  plan_reference() = default;
-  explicit plan_reference(launch_plan* plan) noexcept : plan_{plan} {
-    if (plan_ != nullptr) plan_->users.fetch_add(1, std::memory_order_relaxed);
+// Ends one use of a plan. Deletes the plan after its last use.
+struct plan_releaser {
+  void operator()(launch_plan* plan) const noexcept {
+    if (plan->users.fetch_sub(1, std::memory_order_acq_rel) == 1) delete plan;
   }
-  plan_reference(plan_reference&& source) noexcept : plan_{std::exchange(source.plan_, nullptr)} {}
-  plan_reference& operator=(plan_reference&& source) noexcept {
-    std::swap(plan_, source.plan_);
-    return *this;
-  }
-  ~plan_reference() {
-    if (plan_ != nullptr && plan_->users.fetch_sub(1, std::memory_order_acq_rel) == 1) delete plan_;
-  }
-
-  [[nodiscard]] launch_plan* get() const noexcept { return plan_; }
-  [[nodiscard]] launch_plan* operator->() const noexcept { return plan_; }
-  // Returns the plan without releasing the reference. The caller must pass the plan to adopt().
-  [[nodiscard]] launch_plan* release() noexcept { return std::exchange(plan_, nullptr); }
-  // Takes over the reference that release() has left counted.
-  static plan_reference adopt(launch_plan* plan) noexcept {
-    plan_reference adopted;
-    adopted.plan_ = plan;
-    return adopted;
-  }
-
- private:
-  launch_plan* plan_ = nullptr;
 };
+// A counted reference to a plan. After release(), the reference stays counted, and a plan_reference
+// that is made from the pointer takes it over.
+using plan_reference = std::unique_ptr<launch_plan, plan_releaser>;
+
+// Returns a further reference to a plan.
+[[nodiscard]] inline plan_reference add_user(launch_plan& plan) noexcept {
+  plan.users.fetch_add(1, std::memory_order_relaxed);
+  return plan_reference{&plan};
+}
 
 // Compiles a graph without cycles. `order` is its topological_order(). Sets graph_node::mark of
 // each node, also in child graphs and bodies, to the index of the node's location in `locations`.

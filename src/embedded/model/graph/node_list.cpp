@@ -47,6 +47,7 @@ void node_list::search_and_erase(const graph_node* node) noexcept {
 }
 
 void node_list::erase(const graph_node* node) noexcept {
+  // Keeps the list from having more holes than nodes.
   if (pending_erase_ != nullptr && pending_erase_->holes > nodes_.size() / 2) compact();
   if (pending_erase_ == nullptr || !index_nodes()) return search_and_erase(node);
   const auto found = pending_erase_->indices.find(node);

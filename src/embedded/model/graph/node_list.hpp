@@ -69,6 +69,7 @@ class node_list {
   };
 
   void search_and_erase(const graph_node* node) noexcept;
+  // Fills `indices` unless it is filled already. Returns false if memory runs out.
   [[nodiscard]] bool index_nodes() noexcept;
   void compact() const noexcept;
 

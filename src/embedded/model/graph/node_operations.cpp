@@ -20,10 +20,9 @@ using engine::operation_kind;
 
 namespace {
 
-// The work of an operation that runs a pitched copy of a plan.
-struct indexed_copy {
-  const pitched_copy_work* desc;
-  std::size_t number;  // its index in launch_plan::pitched_copies
+// The work of an operation that runs a pitched copy.
+struct stored_copy {
+  const pitched_copy_work* desc;  // an element of launch_plan::pitched_copies
 
   void run() const noexcept { desc->run(); }
 };
@@ -40,6 +39,8 @@ struct nothing {
   void run() const noexcept {}
 };
 
+// Returns true if the operation runs a `Work`. make_operation() gives each type of work a `body`
+// function of its own.
 template <class Work>
 bool runs(const engine::operation& operation) noexcept {
   return operation.body == make_operation(Work{}).body;
@@ -65,10 +66,6 @@ bool is_linear(const pitched_copy_work& copy) noexcept {
   return copy.depth == 1 && copy.height == 1;
 }
 
-}  // namespace
-
-namespace {
-
 void append_copy(const copy_params& copy, launch_plan& plan) {
   pitched_copy_work work;
   if (to_work(copy.desc, work) != CUDA_SUCCESS) {
@@ -77,9 +74,9 @@ void append_copy(const copy_params& copy, launch_plan& plan) {
     plan.operations.push_back(
         make_operation(copy_work{work.dst, work.src, work.width}, kind_of(work.width)));
   } else {
-    plan.pitched_copies.push_back(std::make_unique<pitched_copy_work>(work));
-    const indexed_copy indexed{plan.pitched_copies.back().get(), plan.pitched_copies.size() - 1};
-    plan.operations.push_back(make_operation(indexed, kind_of(work.bytes())));
+    plan.pitched_copies.push_back(std::make_shared<const pitched_copy_work>(work));
+    const stored_copy stored{plan.pitched_copies.back().get()};
+    plan.operations.push_back(make_operation(stored, kind_of(work.bytes())));
   }
 }
 
@@ -101,7 +98,7 @@ void append_value_operation(const CUstreamBatchMemOpParams& params, launch_plan&
 
 // The parameters need no check, because the entry points check them when the program sets them. The
 // memory may have been freed after that check. A copy or value operation on freed memory becomes a
-// no-op.
+// no-op; a memset does not.
 void append_operations(const node_params& params, launch_plan& plan) {
   if (const auto* host = std::get_if<CUDA_HOST_NODE_PARAMS>(&params)) {
     plan.operations.push_back(
@@ -134,36 +131,21 @@ void append_operations(const node_params& params, launch_plan& plan) {
 
 namespace {
 
-// The operations for a node's parameters, made in an otherwise empty plan. The destructor clears
-// that plan.
-class scratch_operations {
- public:
-  scratch_operations(const node_params& params, launch_plan& scratch) : scratch_{scratch} {
-    append_operations(params, scratch);
-  }
-  ~scratch_operations() {
-    scratch_.operations.clear();
-    scratch_.pitched_copies.clear();
-    scratch_.kernels.clear();
-    scratch_.conditionals.clear();
-  }
-  scratch_operations(const scratch_operations&) = delete;
-  scratch_operations& operator=(const scratch_operations&) = delete;
+// Returns the operations for a node's parameters, which replace those in `scratch`.
+std::span<const engine::operation> operations_for(const node_params& params, launch_plan& scratch) {
+  scratch.operations.clear();
+  scratch.pitched_copies.clear();
+  scratch.kernels.clear();
+  scratch.conditionals.clear();
+  append_operations(params, scratch);
+  return scratch.operations;
+}
 
-  [[nodiscard]] std::span<const engine::operation> all() const noexcept {
-    return scratch_.operations;
-  }
-
- private:
-  launch_plan& scratch_;
-};
-
-}  // namespace
-
-namespace {
-
-// Returns true if `new_operation` may replace `old_operation` of a node. Both have equal `body`
-// members, so both are of one kind.
+// Returns true if `new_operation` may replace `old_operation` of a node. The caller has checked
+// that their `body` members are equal, so both run one type of work. As on an H200, a memset keeps
+// its number of rows, and with several rows also their layout. A pitched copy keeps everything. A
+// value operation keeps its size, a kernel its context, and a conditional node its type and its
+// number of bodies.
 bool may_replace(const engine::operation& old_operation,
                  const engine::operation& new_operation) noexcept {
   if (runs<memset_work>(old_operation)) {
@@ -174,9 +156,8 @@ bool may_replace(const engine::operation& old_operation,
             (old_work.width == new_work.width && old_work.pitch == new_work.pitch &&
              old_work.element_size == new_work.element_size));
   }
-  if (runs<indexed_copy>(old_operation))
-    return *work_of<indexed_copy>(old_operation).desc == *work_of<indexed_copy>(new_operation).desc;
-
+  if (runs<stored_copy>(old_operation))
+    return *work_of<stored_copy>(old_operation).desc == *work_of<stored_copy>(new_operation).desc;
   if (runs<value_wait>(old_operation))
     return work_of<value_wait>(old_operation).size == work_of<value_wait>(new_operation).size;
   if (runs<value_write>(old_operation))
@@ -191,6 +172,7 @@ bool may_replace(const engine::operation& old_operation,
   return true;
 }
 
+// Returns true for two linear copies that differ. may_replace() rejects pitched copies that differ.
 bool is_other_copy(const engine::operation& old_operation,
                    const engine::operation& new_operation) noexcept {
   return runs<copy_work>(old_operation) &&
@@ -201,28 +183,25 @@ bool is_other_copy(const engine::operation& old_operation,
 
 bool may_become(std::span<const engine::operation> current, node_operands operands,
                 const node_params& params, launch_plan& scratch) {
-  const scratch_operations requested{params, scratch};
-  if (current.size() != requested.all().size()) return false;
+  const std::span<const engine::operation> requested = operations_for(params, scratch);
+  if (current.size() != requested.size()) return false;
   const node_operands new_operands = operands_of(params);
   const bool is_fixed = operands.fixed || new_operands.fixed;
   for (std::size_t i = 0; i < current.size(); ++i) {
-    const engine::operation& new_operation = requested.all()[i];
-    if (current[i].body != new_operation.body || !may_replace(current[i], new_operation))
+    if (current[i].body != requested[i].body || !may_replace(current[i], requested[i]))
       return false;
-    if (is_fixed && is_other_copy(current[i], new_operation)) return false;
+    if (is_fixed && is_other_copy(current[i], requested[i])) return false;
   }
   return operands.may_become(new_operands);
 }
 
 void replace_operations(launch_plan& plan, std::span<engine::operation> current,
                         const node_params& params, launch_plan& scratch) {
-  // Copies, kernels and conditional nodes refer to data in the plan, which is changed in place.
-  // Nothing here allocates, because other nodes may have been changed already: may_become() has
-  // made `scratch` large enough. may_become() accepts only an equal pitched copy, so nothing
-  // changes.
-  if (current.size() == 1 && runs<indexed_copy>(current.front())) return;
-  if (const auto* const kernel = std::get_if<kernel_params>(&params);
-      kernel != nullptr && current.size() == 1) {
+  // The operations of pitched copies, kernels and conditional nodes refer to data in the plan,
+  // which changes instead. may_become() accepts only an equal pitched copy, so nothing changes for
+  // it.
+  if (current.size() == 1 && runs<stored_copy>(current.front())) return;
+  if (const auto* const kernel = std::get_if<kernel_params>(&params)) {
     auto& work = current.front().as<indexed_kernel>();
     work.desc = kernel->desc.get();
     plan.kernels[work.number] = kernel->desc;
@@ -236,8 +215,9 @@ void replace_operations(launch_plan& plan, std::span<engine::operation> current,
     if (conditional != nullptr) set_condition(node, conditional->condition);
     return;
   }
-  const scratch_operations requested{params, scratch};
-  std::ranges::copy(requested.all(), current.begin());
+  // Does not allocate, because may_become() has made `scratch` large enough. A failure here would
+  // leave other nodes changed.
+  std::ranges::copy(operations_for(params, scratch), current.begin());
 }
 
 const kernel_work* kernel_of(const engine::operation& operation) noexcept {
@@ -260,12 +240,7 @@ bool allows_value_memory(const launch_plan& plan) noexcept {
 }
 
 void rebind_to_plan(launch_plan& plan, engine::operation& copied) noexcept {
-  if (runs<indexed_copy>(copied)) {
-    auto& work = copied.as<indexed_copy>();
-    work.desc = plan.pitched_copies[work.number].get();
-  } else if (runs<conditional_work>(copied)) {
-    copied.as<conditional_work>().plan = &plan;
-  }
+  if (runs<conditional_work>(copied)) copied.as<conditional_work>().plan = &plan;
 }
 
 engine::operation make_no_op() noexcept { return make_operation(nothing{}); }

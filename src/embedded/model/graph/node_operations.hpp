@@ -19,13 +19,13 @@ class launch_plan;
 void append_operations(const node_params& params, launch_plan& plan);
 
 // Returns true if a node of an executable with the operations `current` and the properties
-// `operands` may get the parameters `params`. `scratch` is an empty plan for temporary use, and is
-// empty again afterwards. Throws std::bad_alloc.
+// `operands` may get the parameters `params`. Overwrites the operations of `scratch`, a plan for
+// temporary use. Throws std::bad_alloc.
 [[nodiscard]] bool may_become(std::span<const engine::operation> current, node_operands operands,
                               const node_params& params, launch_plan& scratch);
 
-// Replaces a node's operations. may_become() has returned true for the parameters. Throws
-// std::bad_alloc without changing anything.
+// Replaces a node's operations. may_become() has returned true for the parameters, with `scratch`.
+// Does not allocate.
 void replace_operations(launch_plan& plan, std::span<engine::operation> current,
                         const node_params& params, launch_plan& scratch);
 
@@ -42,8 +42,8 @@ void replace_operations(launch_plan& plan, std::span<engine::operation> current,
 // made counts as allowed.
 [[nodiscard]] bool allows_value_memory(const launch_plan& plan) noexcept;
 
-// Makes an operation that was copied together with its plan refer to data of the copy `plan`.
-// Kernel operations stay as they are, because the plans share their kernels.
+// Makes an operation that was copied together with its plan refer to data of the copy `plan`. Only
+// a conditional node changes. Kernels and pitched copies are shared by the plans.
 void rebind_to_plan(launch_plan& plan, engine::operation& copied) noexcept;
 
 // Returns an operation that does nothing, for a disabled node.

@@ -2,6 +2,8 @@
 // model/graph/node_work.cpp - converts between parameters of nodes and work.
 #include "embedded/model/graph/node_work.hpp"
 
+#include <algorithm>
+
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/core/device.hpp"
 #include "embedded/model/core/process.hpp"
@@ -26,14 +28,16 @@ box_operand operand_of(const array& source_array, std::size_t offset) noexcept {
           .z = offset / source_array.slice_bytes()};
 }
 
-// Returns the allocation that holds the address, or null. Also finds memory of graphs that is not
-// live, because the graph is not running.
+// Returns the allocation that holds the address, or null. Also finds memory of allocation nodes
+// that no launch has allocated yet.
 const allocation* find_memory(const std::byte* data) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const allocation* const record = address_map::find(address);
   return record != nullptr ? record : address_map::find_graph_memory(address, 1);
 }
 
+// Describes one side of a captured copy by the kind of memory at `data`. An address that no
+// allocation holds is pageable host memory.
 box_operand operand_of(const std::byte* data, std::size_t pitch, std::size_t slice) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const allocation* const record = find_memory(data);
@@ -57,6 +61,17 @@ void make_unified(box_operand& operand, const std::byte* data) noexcept {
   operand.host = nullptr;
 }
 
+// Returns the parameters of a node with one value operation, a wait or a write.
+template <class Work>
+value_params value_params_of(const Work& work, CUstreamBatchMemOpType operation, unsigned flags,
+                             const context& owner_context) {
+  CUstreamBatchMemOpParams params{};
+  params.waitValue = {operation, reinterpret_cast<CUdeviceptr>(work.word), {}, flags, 0};
+  params.waitValue.value64 = work.value;  // writeValue has the layout of waitValue
+  return {owner_context.handle(), {params}};
+}
+
+// Returns the owner of the memory. An address without a record is pageable host memory.
 memory_ownership ownership_of(const std::byte* data) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   if (const allocation* const record = address_map::find(address)) {
@@ -113,25 +128,15 @@ CUresult to_work(const CUDA_MEMCPY3D& params, pitched_copy_work& out,
   return resolve_box(copy, dst, src, out, access_time::in_graph, {user, user});
 }
 
-CUresult check_operations(std::span<const CUstreamBatchMemOpParams> operations) {
-  value_work unused;
-  for (const CUstreamBatchMemOpParams& operation : operations) {
-    if (const CUresult status = make_work(operation, unused, {value_address_check::node, {}});
-        status != CUDA_SUCCESS)
-      return status;
-  }
-  return CUDA_SUCCESS;
-}
-
 memset_params params_of(const memset_work& work, const context& owner_context) noexcept {
-  return {{.dst = reinterpret_cast<CUdeviceptr>(work.dst),
-           .pitch = work.pitch,
-           .value = work.value,
-           .elementSize = work.element_size,
-           .width = work.width,
-           .height = work.height},
-          owner_context.handle(),
-          true};
+  return {.desc = {.dst = reinterpret_cast<CUdeviceptr>(work.dst),
+                   .pitch = work.pitch,
+                   .value = work.value,
+                   .elementSize = work.element_size,
+                   .width = work.width,
+                   .height = work.height},
+          .context = owner_context.handle(),
+          .captured = true};
 }
 
 copy_params params_of(const copy_work& work, const context& owner_context) noexcept {
@@ -170,28 +175,15 @@ copy_params params_of(const pitched_copy_work& work, const context& owner_contex
 }
 
 value_params params_of(const value_wait& work, const context& owner_context) {
-  CUstreamBatchMemOpParams operation{};
-  operation.waitValue.operation =
+  const CUstreamBatchMemOpType operation =
       work.size == 4 ? CU_STREAM_MEM_OP_WAIT_VALUE_32 : CU_STREAM_MEM_OP_WAIT_VALUE_64;
-  operation.waitValue.address = reinterpret_cast<CUdeviceptr>(work.word);
-  operation.waitValue.value64 = work.value;
-  operation.waitValue.flags = work.comparison;
-  return {owner_context.handle(), {operation}};
+  return value_params_of(work, operation, work.comparison, owner_context);
 }
 
 value_params params_of(const value_write& work, const context& owner_context) {
-  CUstreamBatchMemOpParams operation{};
-  operation.writeValue.operation =
+  const CUstreamBatchMemOpType operation =
       work.size == 4 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64;
-  operation.writeValue.address = reinterpret_cast<CUdeviceptr>(work.word);
-  operation.writeValue.value64 = work.value;
-  operation.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
-  return {owner_context.handle(), {operation}};
-}
-
-bool is_wait(const CUstreamBatchMemOpParams& operation) noexcept {
-  return operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
-         operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+  return value_params_of(work, operation, CU_STREAM_WRITE_VALUE_DEFAULT, owner_context);
 }
 
 node_operands operands_of(const node_params& params) noexcept {
@@ -223,12 +215,6 @@ memory_user memory_user_of_node(CUcontext context) noexcept {
   return {p.has_several_devices() ? p.contexts.find(context) : nullptr};
 }
 
-memory_user memory_user_of_copy_node(CUcontext context) noexcept {
-  memory_user user = memory_user_of_node(context);
-  user.copies = user.user_context != nullptr;
-  return user;
-}
-
 CUcontext context_for_memset(CUdeviceptr memory, CUcontext requested) noexcept {
   const process& p = this_process();
   if (!p.has_several_devices()) return requested;
@@ -242,21 +228,15 @@ CUcontext context_for_memset(CUdeviceptr memory, CUcontext requested) noexcept {
 }
 
 // to_work() without a user fails for a node whose memory was freed. Such a node does not count.
-const graph_node* find_inaccessible_memset(const graph& source_graph) noexcept {
-  for (const graph* subgraph = source_graph.first_subgraph(); subgraph != nullptr;
-       subgraph = subgraph->next_subgraph()) {
-    if (const graph_node* const inaccessible = find_inaccessible_memset(*subgraph))
-      return inaccessible;
-  }
-  for (const graph_node* node : source_graph.nodes()) {
+bool has_inaccessible_memset(const graph& source_graph) noexcept {
+  const auto is_inaccessible = [](const graph_node* node) {
     const auto* const memset = std::get_if<memset_params>(&node->params);
     memset_work unused;
-    if (memset != nullptr && to_work(memset->desc, unused) == CUDA_SUCCESS &&
-        to_work(memset->desc, unused, memory_user_of_node(memset->context)) != CUDA_SUCCESS) {
-      return node;
-    }
-  }
-  return nullptr;
+    return memset != nullptr && to_work(memset->desc, unused) == CUDA_SUCCESS &&
+           to_work(memset->desc, unused, memory_user_of_node(memset->context)) != CUDA_SUCCESS;
+  };
+  return std::ranges::any_of(source_graph.nodes(), is_inaccessible) ||
+         source_graph.search_subgraphs(has_inaccessible_memset);
 }
 
 }  // namespace weir::embedded::model

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "driver/abi.hpp"
 #include "embedded/model/graph/graph_node.hpp"
@@ -55,15 +54,11 @@ struct node_operands {
 
 // Convert the parameters of a node to work. They return CUDA_ERROR_INVALID_VALUE for parameters
 // that no node may have: unknown memory, memory that `user` cannot access, ranges past the end of
-// memory, or sizes of 0. The default `user` may access all memory.
+// memory, sizes of 0, or a wrong layout. The default `user` may access all memory.
 abi::CUresult to_work(const abi::CUDA_MEMSET_NODE_PARAMS& params, memset_work& out,
                       const memory_user& user = {}) noexcept;
 abi::CUresult to_work(const abi::CUDA_MEMCPY3D& params, pitched_copy_work& out,
                       const memory_user& user = {}) noexcept;
-
-// Returns an error if a node may not have these value operations. The address of each word is
-// checked for a node, without a check of any context's access.
-abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> operations);
 
 // Convert captured work to the parameters of the node that the capture adds.
 [[nodiscard]] memset_params params_of(const memset_work& work,
@@ -78,14 +73,9 @@ abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> op
 [[nodiscard]] value_params params_of(const value_wait& work, const context& owner_context);
 [[nodiscard]] value_params params_of(const value_write& work, const context& owner_context);
 
-// Returns true if the operation waits for a value.
-[[nodiscard]] bool is_wait(const abi::CUstreamBatchMemOpParams& operation) noexcept;
-
 // Returns the memory_user, the context whose access to memory is checked, of a node that is not a
 // copy node. If the process has one device, returns a memory_user that may access all memory.
 [[nodiscard]] memory_user memory_user_of_node(abi::CUcontext context) noexcept;
-// Like memory_user_of_node(), for a copy node, which needs no peer access.
-[[nodiscard]] memory_user memory_user_of_copy_node(abi::CUcontext context) noexcept;
 
 // Returns the context that a memset node gets if the program gave the context `requested`. If the
 // memory is on another device than `requested` and belongs to a context, the result is that
@@ -93,9 +83,9 @@ abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> op
 [[nodiscard]] abi::CUcontext context_for_memset(abi::CUdeviceptr memory,
                                                 abi::CUcontext requested) noexcept;
 
-// Returns a memset node, in the graph or a subgraph, whose context cannot access the node's memory,
-// or null. A capture can create such a node, and the program can revoke access after it added a
+// Returns true if the graph or a subgraph has a memset node whose context cannot access the node's
+// memory. A capture can create such a node, and the program can revoke access after it added a
 // node. A node whose memory was freed does not count.
-[[nodiscard]] const graph_node* find_inaccessible_memset(const graph& source_graph) noexcept;
+[[nodiscard]] bool has_inaccessible_memset(const graph& source_graph) noexcept;
 
 }  // namespace weir::embedded::model

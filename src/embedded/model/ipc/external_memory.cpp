@@ -10,26 +10,11 @@
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/memory/address_map.hpp"
+#include "os/pages.hpp"
 
 namespace weir::embedded::model::external {
 
 using namespace abi;
-
-namespace {
-
-// Mappings consist of whole pages; a buffer may begin and end within a page.
-constexpr std::size_t page = 4096;
-
-struct pages {
-  std::size_t offset, bytes;
-};
-
-pages pages_around(std::size_t offset, std::size_t bytes) noexcept {
-  const std::size_t first = offset / page * page;
-  return {first, (offset + bytes - first + page - 1) / page * page};
-}
-
-}  // namespace
 
 CUresult import(int descriptor, std::size_t bytes, CUexternalMemory* out) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -56,23 +41,19 @@ CUresult map(context& owner_context, CUexternalMemory memory, std::size_t offset
     return CUDA_ERROR_INVALID_VALUE;
   const std::size_t whole = imported->segment.bytes();
   if (offset > whole || bytes > whole - offset) return CUDA_ERROR_INVALID_VALUE;
-  const pages page_span = pages_around(offset, bytes);
-  void* const mapped_address = imported->segment.map(page_span.offset, page_span.bytes);
-  if (mapped_address == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  // Mappings consist of whole pages; a buffer may begin and end within a page.
+  const os::page_span pages = os::pages_around(offset, bytes);
+  os::shared_pages mapped = imported->segment.map(pages.offset, pages.bytes);
+  if (!mapped) return CUDA_ERROR_OUT_OF_MEMORY;
   const std::uintptr_t start =
-      reinterpret_cast<std::uintptr_t>(mapped_address) + (offset - page_span.offset);
-  allocation* record = nullptr;
-  try {
-    record = &address_map::instance().add(start, bytes);
-  } catch (...) {
-    munmap(mapped_address, page_span.bytes);
-    throw;
-  }
-  record->kind = memory_kind::imported;
-  record->owner_context = &owner_context;
-  record->memory_device = &owner_context.owner();
+      reinterpret_cast<std::uintptr_t>(mapped.get()) + (offset - pages.offset);
+  allocation& record = address_map::instance().add(start, bytes,
+                                                   {.kind = memory_kind::imported,
+                                                    .owner_context = &owner_context,
+                                                    .memory_device = &owner_context.owner()});
+  mapped.release();  // unmap() unmaps the pages
   *out = start;
-  record->open(bytes);
+  record.open(bytes);
   return CUDA_SUCCESS;
 }
 
@@ -87,9 +68,9 @@ CUresult destroy(CUexternalMemory memory) {
 
 void unmap(allocation& record) noexcept {
   const std::uintptr_t start = record.start();
-  const pages page_span = pages_around(start, record.extent);
+  const os::page_span pages = os::pages_around(start, record.extent);
   address_map::instance().remove(record);
-  munmap(reinterpret_cast<void*>(page_span.offset), page_span.bytes);
+  munmap(reinterpret_cast<void*>(pages.offset), pages.bytes);
 }
 
 }  // namespace weir::embedded::model::external

@@ -3,16 +3,16 @@
 // order.
 #include "embedded/model/ipc/external_semaphore.hpp"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
-#include "embedded/engine/notify_written.hpp"
+#include "embedded/engine/value_waiters.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/stream/stream.hpp"
@@ -34,10 +34,9 @@ class semaphore_references {
       : uses_{std::move(uses)} {}
 
   void signal() const noexcept {
-    for (const auto& [semaphore, value] : uses_) {
-      semaphore_page& page = semaphore.page();
-      page.set(page.kind == semaphore_page::timeline ? value : 1);
-      engine::notify_written_ordered(&page.value, sizeof page.value);
+    for (const auto& [page, value] : uses_) {
+      page->set(page->kind == semaphore_page::timeline ? value : 1);
+      engine::notify_written_ordered(&page->value, sizeof page->value);
     }
   }
 
@@ -45,25 +44,19 @@ class semaphore_references {
   // acquired. The next call continues after those that are already acquired.
   [[nodiscard]] bool acquire_all() noexcept {
     while (acquired_count_ < uses_.size() &&
-           uses_[acquired_count_].semaphore.page().try_acquire(uses_[acquired_count_].value))
+           uses_[acquired_count_].page->try_acquire(uses_[acquired_count_].value))
       ++acquired_count_;
     return acquired_count_ == uses_.size();
   }
 
   // Returns the word of the next semaphore to acquire.
   [[nodiscard]] const void* next_word() const noexcept {
-    return &uses_[std::min(acquired_count_, uses_.size() - 1)].semaphore.page().value;
+    return &uses_[std::min(acquired_count_, uses_.size() - 1)].page->value;
   }
-
-  // Called if memory for the rest of the call ran out. The wait that was already submitted is then
-  // satisfied at once, and deletes this object.
-  void cancel() noexcept { cancelled_ = true; }
-  [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
 
  private:
   std::vector<semaphore_use> uses_;
   std::size_t acquired_count_ = 0;
-  bool cancelled_ = false;
 };
 
 // An operation that signals the semaphores. It also runs after a device failure, to release the
@@ -82,10 +75,6 @@ struct wait_work {
   semaphore_references* references;
 
   bool run() noexcept {
-    if (references->cancelled()) {
-      delete references;
-      return true;
-    }
     if (references->acquire_all()) return true;
     word = references->next_word();
     return false;
@@ -100,54 +89,43 @@ struct release_work {
 
 }  // namespace
 
-bool external_semaphore::open(int fd, std::uint32_t kind) noexcept {
+bool external_semaphore::open(int fd, std::uint32_t kind) {
   os::shared_memory segment = os::shared_memory::adopt(fd);
   // Seals the size before the size is used, because reading a page that another process has removed
   // would end this process.
   const bool large_enough = segment.bytes() >= semaphore_page::bytes && segment.seal();
-  void* const mapped = large_enough && segment.bytes() >= semaphore_page::bytes
-                           ? segment.map(0, semaphore_page::bytes)
-                           : nullptr;
-  segment.release();
-  if (mapped == nullptr) return false;
-  auto* const page = static_cast<semaphore_page*>(mapped);
-  if (page->magic != semaphore_page::magic_number || page->kind != kind) {
-    munmap(mapped, semaphore_page::bytes);
-    return false;
-  }
+  os::shared_pages mapped;
+  if (large_enough && segment.bytes() >= semaphore_page::bytes)
+    mapped = segment.map(0, semaphore_page::bytes);
+  segment.release();  // the descriptor belongs to the caller until open() succeeds
+  if (!mapped) return false;
+  auto* const page = reinterpret_cast<semaphore_page*>(mapped.get());
+  if (page->magic != semaphore_page::magic_number || page->kind != kind) return false;
+  std::shared_ptr<semaphore_page> opened{std::make_shared<os::shared_pages>(std::move(mapped)),
+                                         page};
   ::close(fd);  // the mapping keeps the segment
-  page_ = page;
-  references_.store(1, std::memory_order_relaxed);
+  const std::lock_guard lock{lock_};
+  page_ = std::move(opened);
   return true;
 }
 
-void external_semaphore::close() noexcept { release_reference(); }
-
-bool external_semaphore::add_reference() noexcept {
-  std::uint32_t count = references_.load(std::memory_order_relaxed);
-  while (count != 0 &&
-         !references_.compare_exchange_weak(count, count + 1, std::memory_order_acquire)) {
+void external_semaphore::close() noexcept {
+  std::shared_ptr<semaphore_page> closed;  // destroyed after the lock, because that may unmap it
+  {
+    const std::lock_guard lock{lock_};
+    closed.swap(page_);
   }
-  return count != 0;
-}
-
-void external_semaphore::release_reference() noexcept {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  munmap(page_, semaphore_page::bytes);
   this_process().external_semaphores.recycle(this);
 }
 
-// Another thread may close the semaphore and reuse the object before add_reference(). The handle is
-// therefore checked again afterwards.
-semaphore_reference::semaphore_reference(abi::CUexternalSemaphore handle) noexcept {
+// Another thread may close the semaphore and reuse the object before this thread has the lock. The
+// handle is therefore checked again.
+std::shared_ptr<semaphore_page> external_semaphore::find(abi::CUexternalSemaphore handle) noexcept {
   const auto& table = this_process().external_semaphores;
   external_semaphore* const found = table.find(handle);
-  if (found == nullptr || !found->add_reference()) return;
-  if (table.find(handle) == found) {
-    semaphore_ = found;
-  } else {
-    found->release_reference();
-  }
+  if (found == nullptr) return nullptr;
+  const std::lock_guard lock{found->lock_};
+  return table.find(handle) == found ? found->page_ : nullptr;
 }
 
 void submit_signals(stream& target_stream, std::vector<semaphore_use> uses) {
@@ -160,15 +138,10 @@ void submit_signals(stream& target_stream, std::vector<semaphore_use> uses) {
 void submit_waits(stream& target_stream, std::vector<semaphore_use> uses) {
   auto references = std::make_unique<semaphore_references>(std::move(uses));
   target_stream.submit_many([&](engine::timeline::submission& pending_submission) {
+    pending_submission.make_room(2);  // the last call that may throw
     pending_submission.add(make_operation(wait_work{references->next_word(), references.get()},
                                           operation_kind::wait_value));
-    semaphore_references* const waited_for = references.release();
-    try {
-      pending_submission.add(make_unconditional_operation(release_work{waited_for}));
-    } catch (...) {
-      waited_for->cancel();  // operations that were added cannot be removed
-      throw;
-    }
+    pending_submission.add(make_unconditional_operation(release_work{references.release()}));
   });
 }
 

@@ -2,13 +2,13 @@
 // embedded/model/ipc/external_semaphore.hpp - semaphores of other processes, in shared memory.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <utility>
+#include <memory>
 #include <vector>
 
 #include "driver/abi.hpp"
 #include "os/semaphore_page.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::model {
 
@@ -24,47 +24,25 @@ class external_semaphore {
  public:
   // Takes over a descriptor of a segment that holds a semaphore of this kind
   // (semaphore_page::binary or ::timeline), and seals the segment's size. Returns false, without
-  // taking the descriptor, if the segment holds no such semaphore or cannot be sealed.
-  [[nodiscard]] bool open(int fd, std::uint32_t kind) noexcept;
+  // taking the descriptor, if the segment holds no such semaphore or cannot be sealed. Throws
+  // std::bad_alloc without taking the descriptor.
+  [[nodiscard]] bool open(int fd, std::uint32_t kind);
+  // Called after the handle was retired.
   void close() noexcept;
 
-  [[nodiscard]] weir::os::semaphore_page& page() const noexcept { return *page_; }
+  // Returns the page of a semaphore, which stays mapped while the returned pointer exists. Returns
+  // null for an invalid handle.
+  [[nodiscard]] static std::shared_ptr<weir::os::semaphore_page> find(
+      abi::CUexternalSemaphore handle) noexcept;
 
  private:
-  friend class semaphore_reference;
-  [[nodiscard]] bool add_reference() noexcept;
-  void release_reference() noexcept;
-
-  weir::os::semaphore_page* page_ = nullptr;
-  // Counts unfinished operations, and the handle from open() to close().
-  std::atomic<std::uint32_t> references_{0};
-};
-
-// Keeps the page of a semaphore mapped, even after the semaphore is closed. Move-only.
-class semaphore_reference {
- public:
-  // Refers to the semaphore of a handle; empty for an invalid handle.
-  explicit semaphore_reference(abi::CUexternalSemaphore handle) noexcept;
-  semaphore_reference(semaphore_reference&& other) noexcept
-      : semaphore_{std::exchange(other.semaphore_, nullptr)} {}
-  semaphore_reference& operator=(semaphore_reference&& other) noexcept {
-    std::swap(semaphore_, other.semaphore_);
-    return *this;
-  }
-  ~semaphore_reference() {
-    if (semaphore_ != nullptr) semaphore_->release_reference();
-  }
-
-  [[nodiscard]] explicit operator bool() const noexcept { return semaphore_ != nullptr; }
-  [[nodiscard]] weir::os::semaphore_page& page() const noexcept { return semaphore_->page(); }
-
- private:
-  external_semaphore* semaphore_ = nullptr;
+  weir::os::spin_lock lock_;  // guards page_
+  std::shared_ptr<weir::os::semaphore_page> page_;
 };
 
 // A semaphore of a call, and the value to set or to wait for. Binary semaphores ignore the value.
 struct semaphore_use {
-  semaphore_reference semaphore;
+  std::shared_ptr<weir::os::semaphore_page> page;
   std::uint64_t value;
 };
 

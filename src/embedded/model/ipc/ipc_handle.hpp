@@ -30,7 +30,8 @@ struct ipc_identity {
   std::int32_t unused = 0;
   std::uint64_t reserved[3]{};  // so that every byte of a handle is defined
 
-  // Opens the segment. Returns an empty object if the process has ended.
+  // Opens the segment. Returns an empty object if that fails, for example because the process has
+  // ended.
   [[nodiscard]] os::shared_memory segment() const noexcept {
     return os::shared_memory::duplicate_from(static_cast<pid_t>(process), fd);
   }

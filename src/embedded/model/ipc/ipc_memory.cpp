@@ -24,10 +24,9 @@ namespace {
 
 // An allocation of another process, opened in a context.
 struct opened_memory {
-  piece_id id;
-  context* owner_context;
+  ipc_identity identity;
   allocation* record;
-  imported_mapping pages;
+  os::shared_pages pages;
   unsigned open_count;
 
   // Returns false while the last close() of this memory waits for work. open() during that wait
@@ -48,32 +47,20 @@ opened_list& opened() noexcept {
   return list;
 }
 
-// Lets other processes open the allocation: adds it to the pieces of its store, unless it is
-// already one of them.
-CUresult publish(allocation& record) noexcept {
-  static constinit std::mutex publish_mutex;
-  const std::lock_guard lock{publish_mutex};
-  if (record.piece.load(std::memory_order_relaxed) >= 0) return CUDA_SUCCESS;
-  const std::size_t bytes = record.bytes.load(std::memory_order_relaxed);
-  const int piece = record.store->publish(record.id, record.start(), bytes);
-  if (piece < 0) return CUDA_ERROR_OUT_OF_MEMORY;
-  record.piece.store(piece, std::memory_order_relaxed);
-  return CUDA_SUCCESS;
-}
-
 }  // namespace
 
 CUresult handle_of(CUdeviceptr address, CUipcMemHandle& out) {
   allocation* found = address_map::find(address);
   if (found == nullptr || found->kind != memory_kind::device) return CUDA_ERROR_INVALID_VALUE;
-  if (found->store == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  if (const CUresult error = publish(*found)) return error;
+  if (found->store == nullptr) return CUDA_ERROR_NOT_SUPPORTED;  // the system created no store
+  const int piece = found->store->publish(*found);
+  if (piece < 0) return CUDA_ERROR_OUT_OF_MEMORY;
   const ipc_identity identity{.kind = ipc_kind::memory,
                               .process = getpid(),
                               .fd = found->store->segment().fd(),
                               .identity = found->store->identity(),
                               .id = found->id,
-                              .number = found->piece.load(std::memory_order_relaxed)};
+                              .number = piece};
   identity.write(out);
   return CUDA_SUCCESS;
 }
@@ -87,28 +74,26 @@ CUresult open(context& owner_context, const CUipcMemHandle& handle, CUdeviceptr&
   device* target_device = this_process().find_device(store.device());
   if (target_device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
 
-  const piece_id id{remote.identity, remote.id, remote.number};
   const std::lock_guard lock{opened().mutex};
   std::vector<opened_memory>& entries = opened().entries;
-  const auto opened_entry =
-      std::find_if(entries.begin(), entries.end(), [&](const opened_memory& m) {
-        return m.usable() && m.id.store == id.store && m.id.id == id.id;
-      });
+  const auto opened_entry = std::ranges::find_if(entries, [&](const opened_memory& m) {
+    return m.usable() && m.identity.identity == remote.identity && m.identity.id == remote.id;
+  });
   if (opened_entry != entries.end()) {
-    if (opened_entry->owner_context != &owner_context) return CUDA_ERROR_INVALID_HANDLE;
+    if (opened_entry->record->owner_context != &owner_context) return CUDA_ERROR_INVALID_HANDLE;
     ++opened_entry->open_count;
     out = opened_entry->record->start();
     return CUDA_SUCCESS;
   }
-  imported_store::piece piece = store.map(id);
+  imported_store::piece piece = store.map(remote);
   if (!piece.pages) return CUDA_ERROR_INVALID_VALUE;
   entries.reserve(entries.size() + 1);
   const std::uintptr_t start = piece.start();
-  allocation& record = address_map::instance().add(start, piece.bytes);
-  record.kind = memory_kind::opened;
-  record.owner_context = &owner_context;
-  record.memory_device = target_device;
-  entries.push_back({id, &owner_context, &record, std::move(piece.pages), 1});
+  allocation& record = address_map::instance().add(start, piece.bytes,
+                                                   {.kind = memory_kind::opened,
+                                                    .owner_context = &owner_context,
+                                                    .memory_device = target_device});
+  entries.push_back({remote, &record, std::move(piece.pages), 1});
   out = start;
   record.open(piece.bytes);
   return CUDA_SUCCESS;
@@ -118,9 +103,8 @@ CUresult close(CUdeviceptr address) {
   std::optional<allocation_removal> removal;
   {
     const std::lock_guard lock{opened().mutex};
-    const auto opened_entry =
-        std::find_if(opened().entries.begin(), opened().entries.end(),
-                     [&](const opened_memory& m) { return m.record->start() == address; });
+    const auto opened_entry = std::ranges::find(
+        opened().entries, address, [](const opened_memory& m) { return m.record->start(); });
     if (opened_entry == opened().entries.end()) return CUDA_ERROR_INVALID_VALUE;
     if (opened_entry->open_count > 1) {
       --opened_entry->open_count;

@@ -36,44 +36,36 @@ imported_list& imported() noexcept {
   return list;
 }
 
-// Gets the location of the pool's memory from the store that the pool shares. Returns false if no
-// shared pool can have that location.
-bool find_location(const imported_store& store, pool_location& out) {
-  out.cuda_location = store.location();
-  switch (out.cuda_location.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: return out.cuda_location.id == store.device();
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return out.cuda_location.id == 0;
-    case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-    case CU_MEM_LOCATION_TYPE_INVALID: break;
-  }
-  return false;
+// Returns true if a shared pool can have the location that a store has: the store's device, or NUMA
+// node 0.
+bool has_pool_location(const imported_store& store) {
+  const CUmemLocation& location = store.location();
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE
+             ? location.id == store.device()
+             : location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA && location.id == 0;
 }
 
 }  // namespace
 
 CUresult import(int fd, CUmemoryPool& out) {
   imported_store store = imported_store::open(os::shared_memory::duplicate_of(fd));
-  pool_location location;
-  if (!store || !find_location(store, location)) return CUDA_ERROR_UNKNOWN;
+  if (!store || !has_pool_location(store)) return CUDA_ERROR_UNKNOWN;
   device* target_device = this_process().find_device(store.device());
   if (target_device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   const std::lock_guard lock{imported().mutex};
   std::vector<imported_pool>& entries = imported().entries;
-  const auto imported_entry = std::find_if(
-      entries.begin(), entries.end(),
-      [&](const imported_pool& p) { return p.pool->sharing.identity() == store.identity(); });
+  const auto imported_entry = std::ranges::find(
+      entries, store.identity(), [](const imported_pool& p) { return p.pool->sharing.identity(); });
   if (imported_entry != entries.end()) {
     ++imported_entry->imports;
     out = imported_entry->pool->handle();
     return CUDA_SUCCESS;
   }
   entries.reserve(entries.size() + 1);
-  const CUmemoryPool created = pool_registry::create(*target_device, location, 0);
-  memory_pool& pool = *pool_registry::find(created);
+  memory_pool& pool = pool_registry::create(*target_device, {.cuda_location = store.location()}, 0);
   pool.sharing.import(std::move(store));
   entries.push_back({&pool, 1});
-  out = created;
+  out = pool.handle();
   return CUDA_SUCCESS;
 }
 
@@ -82,8 +74,7 @@ CUresult destroy(memory_pool& pool, CUmemoryPool handle) {
   // Another thread may have destroyed the pool.
   if (pool_registry::find(handle) != &pool) return CUDA_ERROR_INVALID_VALUE;
   std::vector<imported_pool>& entries = imported().entries;
-  const auto imported_entry = std::find_if(entries.begin(), entries.end(),
-                                           [&](const imported_pool& p) { return p.pool == &pool; });
+  const auto imported_entry = std::ranges::find(entries, &pool, &imported_pool::pool);
   if (imported_entry == entries.end() || pool.sharing.has_mappings())
     return CUDA_ERROR_INVALID_VALUE;
   if (imported_entry->imports > 1) {

@@ -34,7 +34,7 @@ class pool_sharing {
   // CUDA_ERROR_OUT_OF_MEMORY if the system cannot create a store.
   abi::CUresult make_shareable(int device, const abi::CUmemLocation& location) noexcept;
 
-  // Returns the store that holds the pool's memory; null if the pool is not shared.
+  // Returns the store that holds the pool's memory; null if the pool is not exportable.
   [[nodiscard]] shared_store* store() const noexcept { return store_; }
   [[nodiscard]] abi::CUmemAllocationHandleType handle_types() const noexcept {
     return store_ != nullptr ? abi::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
@@ -54,6 +54,8 @@ class pool_sharing {
   // Makes the pool an imported one, with the store of the exporting process.
   void import(imported_store store) noexcept;
   [[nodiscard]] bool imported() const noexcept { return imported_.load(std::memory_order_acquire); }
+  // Returns the identity of the imported store. The caller ensures that no other thread calls
+  // end_import() meanwhile.
   [[nodiscard]] std::uint64_t identity() const noexcept { return imported_store_.identity(); }
 
   // Maps the allocation that describe() has stored in `data`. `owner_pool` is the imported pool to
@@ -63,8 +65,8 @@ class pool_sharing {
                      abi::CUdeviceptr& out);
 
   // Unmaps an allocation of an imported pool once `until` is reached, a point in a timeline of the
-  // engine. Returns false if another thread has freed the allocation first. Throws std::bad_alloc
-  // without changing anything.
+  // engine. Returns false if another thread has freed the allocation first, or if it does not start
+  // at `address`. Throws std::bad_alloc without changing anything.
   bool free(allocation& block, std::uintptr_t address, engine::point until);
 
   // Returns true if an allocation of the imported pool is mapped.
@@ -76,19 +78,17 @@ class pool_sharing {
 
  private:
   struct opened {
-    piece_id id;
+    unsigned long long id;  // of the allocation, in the exporting process
     allocation* record;
-    imported_mapping pages;
+    os::shared_pages pages;
   };
 
   shared_store* store_ = nullptr;
   std::atomic<bool> exported_{false};
   std::atomic<bool> imported_{false};
-  imported_store imported_store_;
-  mutable std::mutex mutex_;  // guards the members below, and which allocations are published
+  mutable std::mutex mutex_;       // guards the members below, and which allocations are published
+  imported_store imported_store_;  // not empty from import() to end_import()
   std::vector<opened> open_allocations_;
-  // True from import() to end_import().
-  bool is_import_open_ = false;
 };
 
 }  // namespace weir::embedded::model

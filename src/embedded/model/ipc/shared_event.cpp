@@ -49,7 +49,7 @@ void shared_event::begin(shared_event_slot& slot, const ipc_identity& identity) 
   slot_ = &slot;
   identity_ = identity;
   is_local_ = identity.process == getpid();
-  has_known_point_ = false;
+  known_record_.reset();
   ticket_timeline_ = nullptr;
 }
 
@@ -75,8 +75,14 @@ CUresult shared_event::open(const CUipcEventHandle& handle) {
       shared_event_table::open(identity.process, identity.fd, identity.identity);
   const auto number = static_cast<std::size_t>(identity.number);
   if (number >= shared_event_table::capacity) return CUDA_ERROR_MAP_FAILED;
-  if (table == nullptr)
-    return has_ended(identity.process) ? open_after_exit() : CUDA_ERROR_MAP_FAILED;
+  if (table == nullptr) {
+    if (!has_ended(identity.process)) return CUDA_ERROR_MAP_FAILED;
+    // As on a GPU, the event of an ended process can be opened. The event's records are lost, so
+    // this object becomes a new event that only this process uses.
+    const CUresult status = make();
+    is_local_ = false;
+    return status;
+  }
   shared_event_slot* const slot =
       identity.id != 0 ? table->open_slot(number, identity.id) : nullptr;
   if (slot == nullptr) return CUDA_ERROR_MAP_FAILED;
@@ -84,24 +90,16 @@ CUresult shared_event::open(const CUipcEventHandle& handle) {
   return CUDA_SUCCESS;
 }
 
-// As on a GPU, the event of an ended process can be opened. The event's records are lost, so this
-// function creates a new event that only this process uses.
-CUresult shared_event::open_after_exit() {
-  const CUresult status = make();
-  if (status == CUDA_SUCCESS) is_local_ = false;
-  return status;
-}
-
 // Other processes may wait for the ticket as soon as it is taken, so nothing may fail after
 // take_ticket(): make_room() has reserved the memory. Completing a ticket also completes all
 // earlier ones. That is not too early for this ticket, because later records wait for it.
 point shared_event::record_in(timeline::submission& pending_submission) {
-  pending_submission.make_room();
+  pending_submission.make_room(2);
   const std::lock_guard lock{mutex_};
   const event_ticket before = slot_->take_ticket(getpid());
   const std::uint32_t ticket = before.number + 1;
-  if (has_known_point_ && known_ticket_ == before.number) {
-    pending_submission.add_wait(known_point_);
+  if (known_record_ && known_record_->ticket == before.number) {
+    pending_submission.add_wait(known_record_->end);
   } else if (!slot_->complete(before.number)) {
     pending_submission.add(engine::make_unconditional_operation(
         wait_for_ticket{slot_, before, 0}, engine::operation_kind::wait_value));
@@ -111,14 +109,8 @@ point shared_event::record_in(timeline::submission& pending_submission) {
   } else {
     pending_submission.add(engine::make_unconditional_operation(complete_ticket{slot_, ticket}));
   }
-  set_known_point(ticket, pending_submission.end());
+  known_record_ = {ticket, pending_submission.end()};
   return pending_submission.end();
-}
-
-void shared_event::set_known_point(std::uint32_t ticket, point end_point) noexcept {
-  known_ticket_ = ticket;
-  known_point_ = end_point;
-  has_known_point_ = true;
 }
 
 bool shared_event::recorded() const noexcept {
@@ -137,14 +129,14 @@ bool shared_event::complete() const noexcept {
 point shared_event::latest() {
   const std::lock_guard lock{mutex_};
   const event_ticket last = slot_->last.load(std::memory_order_acquire);
-  if (has_known_point_ && known_ticket_ == last.number) return known_point_;
+  if (known_record_ && known_record_->ticket == last.number) return known_record_->end;
   if (slot_->complete(last.number)) return {};
   if (ticket_timeline_ == nullptr) ticket_timeline_ = &timeline::acquire();
   timeline::submission pending_submission{*ticket_timeline_};
   pending_submission.add(engine::make_unconditional_operation(wait_for_ticket{slot_, last, 0},
                                                               engine::operation_kind::wait_value));
-  set_known_point(last.number, pending_submission.end());
-  return known_point_;
+  known_record_ = {last.number, pending_submission.end()};
+  return pending_submission.end();
 }
 
 void shared_event::end() noexcept {

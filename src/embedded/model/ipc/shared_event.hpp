@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
@@ -66,18 +67,18 @@ class shared_event {
   [[nodiscard]] engine::point latest();
 
  private:
-  abi::CUresult open_after_exit();
+  // A record of the event, and the point of this process at which the record is complete.
+  struct known_record {
+    std::uint32_t ticket;
+    engine::point end;
+  };
   void begin(shared_event_slot& slot, const ipc_identity& identity) noexcept;
-  // The caller holds mutex_.
-  void set_known_point(std::uint32_t ticket, engine::point end_point) noexcept;
 
   shared_event_slot* slot_ = nullptr;  // the event's state in shared memory
   ipc_identity identity_;
   bool is_local_ = false;
-  std::mutex mutex_;                // guards the members below
-  std::uint32_t known_ticket_ = 0;  // the last ticket whose point is known here
-  engine::point known_point_;
-  bool has_known_point_ = false;
+  std::mutex mutex_;                          // guards the members below
+  std::optional<known_record> known_record_;  // the last record whose point is known here
   // The timeline whose operations wait for the tickets of other processes, in the order of the
   // tickets. Null until first needed.
   engine::timeline* ticket_timeline_ = nullptr;

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,12 +38,12 @@ struct mapped_tables {
   std::mutex mutex;  // guards the members below
   std::deque<mapped_table> mappings;
   mapped_table* local_table = nullptr;
-  std::size_t next = 0;  // the slot of this process's table that has been free for longest
+  std::size_t next = 0;  // the slot of this process's table that claim() tries next
 };
 
 mapped_tables& tables() {
-  static mapped_tables& process_tables = *new mapped_tables;
-  return process_tables;
+  static mapped_tables& created = *new mapped_tables;
+  return created;
 }
 
 // Locks or unlocks the byte of a slot. Returns false if another process holds the lock. The lock
@@ -62,37 +61,38 @@ bool lock_slot(const mapped_table& table, int number, short lock_type) noexcept 
 void create_local(mapped_table& out) noexcept {
   os::shared_memory segment = os::shared_memory::create(sizeof(shared_event_table), "weir-events");
   if (!segment) return;
-  auto* table = static_cast<shared_event_table*>(segment.map(0, sizeof(shared_event_table)));
-  if (table == nullptr) return;
-  if (getrandom(&table->identity, sizeof table->identity, 0) != sizeof table->identity) {
-    munmap(table, sizeof(shared_event_table));
-    return;
-  }
+  os::shared_pages pages = segment.map(0, sizeof(shared_event_table));
+  if (!pages) return;
+  auto* const table = reinterpret_cast<shared_event_table*>(pages.get());
+  if (getrandom(&table->identity, sizeof table->identity, 0) != sizeof table->identity) return;
   table->process = getpid();
   table->magic = shared_event_table::expected_magic;
+  pages.release();  // the table stays mapped until the process ends
   out.table = table;
   out.segment = std::move(segment);
 }
 
 mapped_table& local_mapping() {
-  mapped_tables& process_tables = tables();
-  const std::lock_guard lock{process_tables.mutex};
-  if (process_tables.local_table == nullptr)
-    process_tables.local_table = &process_tables.mappings.emplace_back();
+  const std::lock_guard lock{tables().mutex};
+  if (tables().local_table == nullptr) tables().local_table = &tables().mappings.emplace_back();
   // A failed creation is tried again, because the process may have had no free file descriptor.
-  if (process_tables.local_table->table == nullptr) create_local(*process_tables.local_table);
-  return *process_tables.local_table;
+  if (tables().local_table->table == nullptr) create_local(*tables().local_table);
+  return *tables().local_table;
 }
 
-// Returns the mapping of a table, or null. The caller holds mapped_tables::mutex.
-mapped_table* find(const shared_event_table& table) noexcept {
+// Returns the mapping of the table that holds a slot, or null. The caller holds
+// mapped_tables::mutex.
+mapped_table* find_holding(const shared_event_slot& slot) noexcept {
   for (mapped_table& mapping : tables().mappings) {
-    if (mapping.table == &table) return &mapping;
+    if (mapping.table == nullptr) continue;
+    const shared_event_slot* const first = mapping.table->slots.data();
+    if (&slot >= first && &slot < first + shared_event_table::capacity) return &mapping;
   }
   return nullptr;
 }
 
-// Returns true if the last record of a slot's event is complete, or can never become complete.
+// Returns true if the last record of a slot's event is complete. Completes a record that would
+// never become complete, because its process has ended.
 bool is_idle(shared_event_slot& slot) noexcept {
   const event_ticket last = slot.last.load(std::memory_order_acquire);
   if (slot.complete(last.number)) return true;
@@ -108,56 +108,43 @@ shared_event_table* shared_event_table::local_table() { return local_mapping().t
 int shared_event_table::local_descriptor() { return local_mapping().segment.fd(); }
 
 shared_event_table* shared_event_table::open(pid_t process, int fd, std::uint64_t identity) {
-  mapped_tables& process_tables = tables();
-  const std::lock_guard lock{process_tables.mutex};
+  const std::lock_guard lock{tables().mutex};
   os::shared_memory segment = os::shared_memory::duplicate_from(process, fd);
   if (!segment.is_sealed() || segment.bytes() != sizeof(shared_event_table)) return nullptr;
-  for (const mapped_table& mapping : process_tables.mappings) {
+  for (const mapped_table& mapping : tables().mappings) {
     if (mapping.table != nullptr && mapping.table->identity == identity) return mapping.table;
   }
-  auto* table = static_cast<shared_event_table*>(segment.map(0, sizeof(shared_event_table)));
-  if (table == nullptr) return nullptr;
-  if (table->magic != expected_magic || table->identity != identity) {
-    munmap(table, sizeof(shared_event_table));
-    return nullptr;
-  }
-  for (mapped_table& mapping : process_tables.mappings) {
+  os::shared_pages pages = segment.map(0, sizeof(shared_event_table));
+  if (!pages) return nullptr;
+  auto* const table = reinterpret_cast<shared_event_table*>(pages.get());
+  if (table->magic != expected_magic || table->identity != identity) return nullptr;
+  for (mapped_table& mapping : tables().mappings) {
     if (mapping.table != nullptr && has_ended(mapping.table->process)) mapping.segment = {};
   }
-  try {
-    mapped_table& created = process_tables.mappings.emplace_back();
-    created.table = table;
-    created.segment = std::move(segment);
-  } catch (...) {
-    munmap(table, sizeof(shared_event_table));
-    throw;
-  }
+  mapped_table& created = tables().mappings.emplace_back();
+  pages.release();  // the table stays mapped until the process ends
+  created.table = table;
+  created.segment = std::move(segment);
   return table;
 }
 
 // A slot is free if no process has its event open and the event's last record is complete. As on a
 // GPU, the handle of a destroyed event stays valid until another event gets the slot.
 shared_event_slot* shared_event_table::claim() {
-  mapped_tables& process_tables = tables();
-  const std::lock_guard lock{process_tables.mutex};
-  mapped_table& local_table = *process_tables.local_table;
+  const std::lock_guard lock{tables().mutex};
+  mapped_table& local_table = *tables().local_table;
   for (std::size_t probes = 0; probes < capacity; ++probes) {
-    const auto number = static_cast<int>(process_tables.next);
-    shared_event_slot& slot = slots[process_tables.next];
-    process_tables.next = (process_tables.next + 1) % capacity;
-    if (local_table.users.contains(number) || !is_idle(slot) ||
-        !lock_slot(local_table, number, F_WRLCK))
+    const auto number = static_cast<int>(tables().next);
+    shared_event_slot& slot = slots[tables().next];
+    tables().next = (tables().next + 1) % capacity;
+    if (local_table.users.contains(number) || !is_idle(slot)) continue;
+    const auto user = local_table.users.emplace(number, 1).first;  // the last call that may throw
+    const bool is_locked = lock_slot(local_table, number, F_WRLCK);
+    // Another process may have recorded the event and released the slot in between.
+    if (!is_locked || !is_idle(slot)) {
+      if (is_locked) lock_slot(local_table, number, F_UNLCK);
+      local_table.users.erase(user);
       continue;
-    // Another process has recorded the event and released the slot in between.
-    if (!is_idle(slot)) {
-      lock_slot(local_table, number, F_UNLCK);
-      continue;
-    }
-    try {
-      local_table.users.emplace(number, 1);
-    } catch (...) {
-      lock_slot(local_table, number, F_UNLCK);
-      throw;
     }
     slot.first.store(slot.last.load(std::memory_order_acquire).number, std::memory_order_relaxed);
     slot.id.store(address_map::next_id(), std::memory_order_release);
@@ -169,16 +156,18 @@ shared_event_slot* shared_event_table::claim() {
 
 shared_event_slot* shared_event_table::open_slot(std::size_t number, unsigned long long id) {
   const std::lock_guard lock{tables().mutex};
-  mapped_table* const mapping = find(*this);
-  if (mapping == nullptr || number >= capacity) return nullptr;
+  if (number >= capacity) return nullptr;
+  mapped_table* const mapping = find_holding(slots[number]);
+  if (mapping == nullptr) return nullptr;
   const auto key = static_cast<int>(number);
-  const auto [entry, first] = mapping->users.try_emplace(key, 0);
-  const bool is_locked = !first || lock_slot(*mapping, key, F_RDLCK);
+  // Only the first reference of this process takes the file lock.
+  const auto [entry, is_first] = mapping->users.try_emplace(key, 0);
+  const bool is_locked = !is_first || lock_slot(*mapping, key, F_RDLCK);
   if (is_locked && slots[number].id.load(std::memory_order_acquire) == id) {
     ++entry->second;
     return &slots[number];
   }
-  if (first) {
+  if (is_first) {
     mapping->users.erase(entry);
     if (is_locked) lock_slot(*mapping, key, F_UNLCK);
   }
@@ -186,19 +175,14 @@ shared_event_slot* shared_event_table::open_slot(std::size_t number, unsigned lo
 }
 
 void shared_event_table::release_slot(shared_event_slot& slot) noexcept {
-  mapped_tables& process_tables = tables();
-  const std::lock_guard lock{process_tables.mutex};
-  for (mapped_table& mapping : process_tables.mappings) {
-    if (mapping.table == nullptr || &slot < mapping.table->slots.data() ||
-        &slot >= mapping.table->slots.data() + capacity)
-      continue;
-    const int number = mapping.table->index_of(slot);
-    const auto entry = mapping.users.find(number);
-    if (entry == mapping.users.end() || --entry->second != 0) return;
-    mapping.users.erase(entry);
-    if (&mapping != process_tables.local_table) lock_slot(mapping, number, F_UNLCK);
-    return;
-  }
+  const std::lock_guard lock{tables().mutex};
+  mapped_table& mapping = *find_holding(slot);  // tables stay mapped
+  const int number = mapping.table->index_of(slot);
+  const auto user = mapping.users.find(number);
+  if (user == mapping.users.end() || --user->second != 0) return;
+  mapping.users.erase(user);
+  // claim() locks a slot of this process's own table only for a moment.
+  if (&mapping != tables().local_table) lock_slot(mapping, number, F_UNLCK);
 }
 
 bool has_ended(pid_t process) noexcept {

@@ -17,7 +17,6 @@ struct alignas(8) event_ticket {
   std::uint32_t number = 0;
   std::int32_t process = 0;
 };
-static_assert(std::atomic<event_ticket>::is_always_lock_free, "processes share it");
 
 // A slot: the state of one event in shared memory. Each record takes the next ticket, and completes
 // it when the work before the record is complete. `completed` only grows: completing a ticket also

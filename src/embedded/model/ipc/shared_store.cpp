@@ -8,6 +8,9 @@
 
 #include <new>
 
+#include "embedded/model/memory/allocation.hpp"
+#include "os/pages.hpp"
+
 namespace weir::embedded::model {
 
 namespace {
@@ -16,7 +19,7 @@ constexpr std::size_t all_addresses = std::size_t{1} << 47;
 
 // The header lies at the start of the segment. No block uses these offsets, because the system
 // allocates no addresses that low.
-constexpr std::size_t header_bytes = (sizeof(store_header) + 4095) / 4096 * 4096;
+constexpr std::size_t header_bytes = os::round_up(sizeof(store_header), os::page_bytes);
 static_assert(header_bytes <= std::size_t{1} << 20);
 
 constexpr int max_devices = 64;
@@ -26,19 +29,16 @@ constexpr int max_devices = 64;
 shared_store* shared_store::create(int device, const abi::CUmemLocation& location) noexcept {
   os::shared_memory segment = os::shared_memory::create(all_addresses, "weir-device");
   if (!segment) return nullptr;
-  auto* header = static_cast<store_header*>(segment.map(0, header_bytes));
-  if (header == nullptr) return nullptr;
-  if (getrandom(&header->identity, sizeof header->identity, 0) != sizeof header->identity) {
-    munmap(header, header_bytes);
+  os::shared_pages header_pages = segment.map(0, header_bytes);
+  if (!header_pages) return nullptr;
+  auto& header = *reinterpret_cast<store_header*>(header_pages.get());
+  if (getrandom(&header.identity, sizeof header.identity, 0) != sizeof header.identity)
     return nullptr;
-  }
-  header->process = getpid();
-  header->device = device;
-  header->location = location;
-  header->magic = store_header::expected_magic;
-  auto* created = new (std::nothrow) shared_store{std::move(segment), header};
-  if (created == nullptr) munmap(header, header_bytes);
-  return created;
+  header.process = getpid();
+  header.device = device;
+  header.location = location;
+  header.magic = store_header::expected_magic;
+  return new (std::nothrow) shared_store{std::move(segment), std::move(header_pages)};
 }
 
 shared_store* shared_store::for_device(int device) noexcept {
@@ -56,17 +56,14 @@ shared_store* shared_store::for_device(int device) noexcept {
   return store;
 }
 
-shared_store::~shared_store() { munmap(header_, header_bytes); }
-
 void shared_store::release() noexcept {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
 bool shared_store::map_pages(void* start_address, std::size_t bytes) noexcept {
-  if (segment_.map(reinterpret_cast<std::uintptr_t>(start_address), bytes, start_address) ==
-      nullptr)
+  if (!segment_.map_at(start_address, reinterpret_cast<std::uintptr_t>(start_address), bytes))
     return false;
-  retain();
+  users_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -83,29 +80,33 @@ void shared_store::replace_with_private(void* start_address, std::size_t bytes) 
   release();
 }
 
-int shared_store::publish(unsigned long long id, std::uintptr_t address,
-                          std::size_t bytes) noexcept {
+int shared_store::publish(allocation& record) noexcept {
   const std::lock_guard lock{mutex_};
+  if (const int published = record.piece.load(std::memory_order_relaxed); published >= 0)
+    return published;
   int number = 0;
-  while (number < used_ && header_->pieces[static_cast<std::size_t>(number)].id.load(
+  while (number < used_ && header().pieces[static_cast<std::size_t>(number)].id.load(
                                std::memory_order_relaxed) != 0) {
     ++number;
   }
   if (number == static_cast<int>(store_header::capacity)) return -1;
   if (number == used_) ++used_;
-  shared_piece& piece = header_->pieces[static_cast<std::size_t>(number)];
+  shared_piece& piece = header().pieces[static_cast<std::size_t>(number)];
   // With this fence, a reader that reads the new address or size also finds that the ID has changed
   // (imported_store::map()).
   std::atomic_thread_fence(std::memory_order_release);
-  piece.address.store(address, std::memory_order_relaxed);
-  piece.bytes.store(bytes, std::memory_order_relaxed);
-  piece.id.store(id, std::memory_order_release);
+  piece.address.store(record.start(), std::memory_order_relaxed);
+  piece.bytes.store(record.bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  piece.id.store(record.id, std::memory_order_release);
+  record.piece.store(number, std::memory_order_relaxed);
   return number;
 }
 
-void shared_store::withdraw(int piece) noexcept {
+void shared_store::withdraw(allocation& record) noexcept {
   const std::lock_guard lock{mutex_};
-  header_->pieces[static_cast<std::size_t>(piece)].id.store(0, std::memory_order_release);
+  const int number = record.piece.exchange(-1, std::memory_order_relaxed);
+  if (number < 0) return;
+  header().pieces[static_cast<std::size_t>(number)].id.store(0, std::memory_order_release);
 }
 
 }  // namespace weir::embedded::model

@@ -13,12 +13,14 @@
 
 namespace weir::embedded::model {
 
+struct allocation;
+
 // A piece: one allocation in a store that other processes may open. publish() adds it; withdraw()
 // removes it.
 struct shared_piece {
   std::atomic<unsigned long long> id{0};  // the allocation's ID; 0 if unused
-  std::atomic<std::uint64_t> address{
-      0};  // the address in the owning process, which is also the offset in the store
+  // The address in the owning process, which is also the offset in the store.
+  std::atomic<std::uint64_t> address{0};
   std::atomic<std::uint64_t> bytes{0};
 };
 
@@ -56,7 +58,7 @@ class shared_store {
   // system cannot create it.
   [[nodiscard]] static shared_store* for_device(int device) noexcept;
 
-  void retain() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+  // Releases one reference.
   void release() noexcept;
 
   // Replaces untouched private pages by zeroed pages of the store, and adds a reference. Returns
@@ -70,25 +72,27 @@ class shared_store {
   // Like remove_pages(), but keeps the addresses reserved by private pages.
   void replace_with_private(void* start_address, std::size_t bytes) noexcept;
 
-  // Lets other processes open an allocation in the store. `id` is the allocation's ID. Returns the
-  // index of the piece in store_header::pieces, or -1 if all entries are in use.
-  [[nodiscard]] int publish(unsigned long long id, std::uintptr_t address,
-                            std::size_t bytes) noexcept;
-  // Ends publish() for the piece with this index.
-  void withdraw(int piece) noexcept;
+  // Lets other processes open an allocation in the store, unless they already can. Returns the
+  // index of its piece in store_header::pieces, or -1 if all entries are in use.
+  [[nodiscard]] int publish(allocation& record) noexcept;
+  // Undoes publish(). Does nothing if publish() was not called.
+  void withdraw(allocation& record) noexcept;
 
   [[nodiscard]] const os::shared_memory& segment() const noexcept { return segment_; }
-  [[nodiscard]] std::uint64_t identity() const noexcept { return header_->identity; }
+  [[nodiscard]] std::uint64_t identity() const noexcept { return header().identity; }
 
  private:
-  shared_store(os::shared_memory segment, store_header* header) noexcept
-      : segment_{std::move(segment)}, header_{header} {}
-  ~shared_store();
+  shared_store(os::shared_memory segment, os::shared_pages header_pages) noexcept
+      : segment_{std::move(segment)}, header_pages_{std::move(header_pages)} {}
+  ~shared_store() = default;
+  [[nodiscard]] store_header& header() const noexcept {
+    return *reinterpret_cast<store_header*>(header_pages_.get());
+  }
 
   os::shared_memory segment_;
-  store_header* header_;
+  os::shared_pages header_pages_;
   std::atomic<int> users_{1};
-  std::mutex mutex_;  // guards which pieces are in use
+  std::mutex mutex_;  // guards which pieces are in use, and allocation::piece
   int used_ = 0;      // pieces from this index on were never used
 };
 

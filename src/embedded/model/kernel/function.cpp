@@ -3,9 +3,8 @@
 #include "embedded/model/kernel/function.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <mutex>
-#include <optional>
-#include <utility>
 
 #include "embedded/model/core/device.hpp"
 #include "embedded/model/core/process.hpp"
@@ -19,21 +18,11 @@ using namespace abi;
 
 namespace {
 
-// Returns the compiled cluster size in one dimension.
-unsigned compiled_cluster(const weir_kernel& kernel_description,
-                          CUfunction_attribute attribute_id) noexcept {
-  switch (attribute_id) {
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: return kernel_description.cluster.x;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: return kernel_description.cluster.y;
-    default: return kernel_description.cluster.z;
-  }
-}
-
 int number(std::size_t value) noexcept { return static_cast<int>(value); }
 
-// Returns the value of an attribute as compiled, or std::nullopt for an unknown attribute.
-std::optional<int> compiled_attribute(const weir_kernel& kernel, std::size_t constant_bytes,
-                                      CUfunction_attribute attribute_id) noexcept {
+// Returns the value of a valid attribute as compiled.
+int compiled_attribute(const weir_kernel& kernel, std::size_t constant_bytes,
+                       CUfunction_attribute attribute_id) noexcept {
   switch (attribute_id) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return number(kernel.max_threads);
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: return number(kernel.static_shared);
@@ -49,28 +38,34 @@ std::optional<int> compiled_attribute(const weir_kernel& kernel, std::size_t con
       return number(limits::shared_per_block -
                     std::min<std::size_t>(kernel.static_shared, limits::shared_per_block));
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return CU_SHAREDMEM_CARVEOUT_DEFAULT;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-      return number(compiled_cluster(kernel, attribute_id));
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: return number(kernel.cluster.x);
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: return number(kernel.cluster.y);
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: return number(kernel.cluster.z);
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       return CU_CLUSTER_SCHEDULING_POLICY_DEFAULT;
   }
-  return std::nullopt;
+  return 0;
+}
+
+// Like get_attribute(), for a valid attribute. A launch calls it several times.
+int effective_value(const weir_kernel& kernel_description, const function_settings& settings,
+                    const function_settings* fallback, std::size_t constant_bytes,
+                    CUfunction_attribute attribute_id) noexcept {
+  int value = settings.get(attribute_id);
+  if (value == function_settings::unset && fallback != nullptr) value = fallback->get(attribute_id);
+  return value != function_settings::unset
+             ? value
+             : compiled_attribute(kernel_description, constant_bytes, attribute_id);
 }
 
 }  // namespace
 
-bool get_attribute(const weir_kernel& kernel_description, const function_settings& settings,
-                   const function_settings* fallback, std::size_t constant_bytes,
-                   CUfunction_attribute attribute_id, int& out) noexcept {
-  const std::optional<int> compiled =
-      compiled_attribute(kernel_description, constant_bytes, attribute_id);
-  if (!compiled) return false;
-  out = settings.get(attribute_id);
-  if (out == function_settings::unset && fallback != nullptr) out = fallback->get(attribute_id);
-  if (out == function_settings::unset) out = *compiled;
-  return true;
+std::optional<int> get_attribute(const weir_kernel& kernel_description,
+                                 const function_settings& settings,
+                                 const function_settings* fallback, std::size_t constant_bytes,
+                                 CUfunction_attribute attribute_id) noexcept {
+  if (static_cast<std::size_t>(attribute_id) >= function_settings::attributes) return std::nullopt;
+  return effective_value(kernel_description, settings, fallback, constant_bytes, attribute_id);
 }
 
 CUresult set_attribute(const weir_kernel& kernel_description, function_settings& settings,
@@ -88,7 +83,9 @@ CUresult set_attribute(const weir_kernel& kernel_description, function_settings&
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-      if (compiled_cluster(kernel_description, attribute_id) != 0) return CUDA_ERROR_INVALID_VALUE;
+      // Only a size that was not compiled in can be set.
+      if (compiled_attribute(kernel_description, 0, attribute_id) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
       break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: value = value != 0 ? 1 : 0; break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
@@ -129,31 +126,23 @@ std::shared_ptr<const module_image> function::image() const noexcept {
 }
 
 CUresult function::attribute(CUfunction_attribute attribute_id, int& out) const noexcept {
-  const std::shared_ptr<const module_image> current_image = image();
-  if (!current_image) return CUDA_ERROR_INVALID_HANDLE;
-  switch (attribute_id) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      if (!loaded()) return CUDA_ERROR_FUNCTION_NOT_LOADED;
-      break;
-    default: break;
-  }
-  const bool is_valid =
-      get_attribute(kernel(), settings_, kernel_settings_, constant_bytes_, attribute_id, out);
-  return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  const bool requires_loading = attribute_id == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ||
+                                attribute_id == CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES ||
+                                attribute_id == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  if (requires_loading && !loaded()) return CUDA_ERROR_FUNCTION_NOT_LOADED;
+  const std::optional<int> value =
+      get_attribute(kernel(), settings_, kernel_settings_, constant_bytes_, attribute_id);
+  if (!value) return CUDA_ERROR_INVALID_VALUE;
+  out = *value;
+  return CUDA_SUCCESS;
 }
 
 CUresult function::set(CUfunction_attribute attribute_id, int value) noexcept {
-  const std::shared_ptr<const module_image> current_image = image();
-  return current_image ? set_attribute(kernel(), settings_, attribute_id, value)
-                       : CUDA_ERROR_INVALID_HANDLE;
+  return set_attribute(kernel(), settings_, attribute_id, value);
 }
 
 int function::value_of(CUfunction_attribute attribute_id) const noexcept {
-  int out = 0;
-  (void)get_attribute(kernel(), settings_, kernel_settings_, constant_bytes_, attribute_id, out);
-  return out;
+  return effective_value(kernel(), settings_, kernel_settings_, constant_bytes_, attribute_id);
 }
 
 CUfunc_cache function::cache_config() const noexcept {

@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "driver/abi.hpp"
 #include "driver/abi/module_abi.h"
@@ -57,11 +58,12 @@ class function_settings {
 
 // Gets an attribute of a kernel: the value in `settings`, else in `fallback` if it is not null,
 // else the value as compiled. `constant_bytes`: the size of the constant memory of the kernel's
-// module. Returns false for an unknown attribute.
-[[nodiscard]] bool get_attribute(const weir_kernel& kernel_description,
-                                 const function_settings& settings,
-                                 const function_settings* fallback, std::size_t constant_bytes,
-                                 abi::CUfunction_attribute attribute_id, int& out) noexcept;
+// module. Returns std::nullopt for an unknown attribute.
+[[nodiscard]] std::optional<int> get_attribute(const weir_kernel& kernel_description,
+                                               const function_settings& settings,
+                                               const function_settings* fallback,
+                                               std::size_t constant_bytes,
+                                               abi::CUfunction_attribute attribute_id) noexcept;
 
 // Sets an attribute. Returns CUDA_ERROR_INVALID_VALUE if the attribute is read-only, if the value
 // is out of range, or for a cluster size if the kernel was compiled for a fixed one.
@@ -102,13 +104,12 @@ class function {
   [[nodiscard]] bool loaded() const noexcept { return loaded_.load(std::memory_order_relaxed); }
   void load() noexcept { loaded_.store(true, std::memory_order_relaxed); }
 
-  // Stores the value of an attribute in `out`. The caller need not hold the image. Returns
-  // CUDA_ERROR_INVALID_HANDLE if the module was unloaded, and CUDA_ERROR_INVALID_VALUE for an
-  // unknown attribute. Returns CUDA_ERROR_FUNCTION_NOT_LOADED for an attribute that requires
-  // loaded().
+  // Stores the value of an attribute in `out`. The caller holds the pointer returned by image().
+  // Returns CUDA_ERROR_INVALID_VALUE for an unknown attribute, and CUDA_ERROR_FUNCTION_NOT_LOADED
+  // for an attribute that requires loaded().
   abi::CUresult attribute(abi::CUfunction_attribute attribute_id, int& out) const noexcept;
-  // Sets an attribute. The caller need not hold the image. Returns CUDA_ERROR_INVALID_HANDLE if the
-  // module was unloaded, else the result of set_attribute().
+  // Sets an attribute. The caller holds the pointer returned by image(). Returns the result of
+  // set_attribute().
   abi::CUresult set(abi::CUfunction_attribute attribute_id, int value) noexcept;
 
   // Returns the value of a valid attribute. The caller holds the pointer returned by image().

@@ -17,9 +17,9 @@ class kernel_arguments {
   kernel_arguments() = default;
 
   // Reads both forms of cuLaunchKernel. Returns CUDA_ERROR_INVALID_VALUE if both are given, if
-  // neither is given for a kernel with parameters, or if `extra` is malformed. Returns
+  // arguments of a kernel with parameters are missing, or if `extra` is malformed. Returns
   // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES for a buffer larger than the kernel's parameters. A smaller
-  // buffer is padded with zeros.
+  // buffer, unless it is empty, is padded with zeros.
   static abi::CUresult read(const weir_kernel& kernel, void* const* params, void* const* extra,
                             kernel_arguments& out) noexcept;
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "embedded/engine/notify_written.hpp"
+#include "embedded/engine/value_waiters.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/kernel/run.hpp"
 #include "embedded/model/core/context.hpp"
@@ -29,12 +29,6 @@ bool run_launch(const kernel::launch& launch_desc) noexcept {
     return true;
   engine::fail_device(status);
   return false;
-}
-
-kernel::launch as_launch(const weir_kernel& kernel, const launch_shape& shape,
-                         const void* const* arguments) noexcept {
-  return {&kernel,      shape.grid,        shape.block, shape.cluster,
-          shape.shared, shape.cooperative, arguments};
 }
 
 // A launch that fits into an operation's 48 bytes: no cluster, not cooperative, at most 8 arguments
@@ -62,17 +56,16 @@ struct inline_kernel {
   [[nodiscard]] bool run() const noexcept {
     std::array<const void*, max_parameters> pointers;
     kernel_arguments::point_into(*kernel, values.data(), pointers.data());
-    kernel::launch launch_desc;
-    launch_desc.kernel = kernel;
-    launch_desc.grid = {grid_x, grid_y, grid_z};
-    launch_desc.block = {block & 0x7ff, block >> 11 & 0x7ff, block >> 22};
-    launch_desc.shared = shared;
-    launch_desc.arguments = pointers.data();
-    return run_launch(launch_desc);
+    return run_launch({.kernel = kernel,
+                       .grid = {grid_x, grid_y, grid_z},
+                       .block = {block & 0x7ff, block >> 11 & 0x7ff, block >> 22},
+                       .shared = shared,
+                       .arguments = pointers.data()});
   }
 };
 static_assert(sizeof(inline_kernel) == engine::operation::payload_size);
 
+// Any other launch. It also runs after a device failure, to free the work, but then runs no kernel.
 struct heap_kernel {
   kernel_work* work;
 
@@ -103,7 +96,13 @@ std::shared_ptr<const kernel_work> kernel_work::with(const launch_shape& shape,
 }
 
 bool kernel_work::run() const noexcept {
-  return run_launch(as_launch(kernel_, shape_, arguments()));
+  return run_launch({.kernel = &kernel_,
+                     .grid = shape_.grid,
+                     .block = shape_.block,
+                     .cluster = shape_.cluster,
+                     .shared = shape_.shared,
+                     .cooperative = shape_.cooperative,
+                     .arguments = arguments()});
 }
 
 // Submits every kernel as long work, because any kernel may take long. The host function thread
@@ -140,8 +139,7 @@ block_resources largest_resources(const weir_kernel& kernel) noexcept {
   return {.max_threads = kernel.max_threads,
           .static_shared = kernel.static_shared,
           .max_dynamic_shared = shared - std::min<std::size_t>(kernel.static_shared, shared),
-          .shared_memory = limits::shared_per_multiprocessor,
-          .registers = limits::registers_per_thread};
+          .shared_memory = limits::shared_per_multiprocessor};
 }
 
 }  // namespace

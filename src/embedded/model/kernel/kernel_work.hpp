@@ -54,10 +54,10 @@ class kernel_work {
   std::shared_ptr<const stored_arguments> arguments_;
 };
 
-// Submits a launch to a stream, also during a capture. Returns the point in the stream's timeline
-// at which the launch is complete.
-// The code must stay loaded until then; unloading a module waits for its context's work. Throws
-// std::bad_alloc without submitting anything.
+// Submits a launch to a stream, which runs it even if the stream is part of a capture. Returns the
+// point in the stream's timeline at which the launch is complete. The code must stay loaded until
+// then; unloading a module waits for its context's work. Throws std::bad_alloc without submitting
+// anything.
 engine::point submit_kernel(stream& target_stream, const weir_kernel& kernel,
                             const std::shared_ptr<const module_image>& image,
                             const launch_shape& shape, const kernel_arguments& arguments);

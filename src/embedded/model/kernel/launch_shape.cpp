@@ -58,8 +58,7 @@ bool is_multiple(const weir_extent& multiple, const weir_extent& size) noexcept 
 
 bool can_be_resident(const launch_shape& shape, const block_resources& resources,
                      const device& target_device) noexcept {
-  int multiprocessors = 0;
-  (void)target_device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, multiprocessors);
+  const int multiprocessors = target_device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   const std::uint64_t blocks =
       resident_blocks(resources, static_cast<unsigned>(volume(shape.block)), shape.shared);
   return volume(shape.grid) <= blocks * static_cast<unsigned>(multiprocessors);
@@ -71,6 +70,7 @@ CUresult check_shape(const function& launched, launch_shape& shape) noexcept {
   const std::uint64_t threads = volume(shape.block);
   if (threads > limits::threads_per_block || threads > launched.kernel().max_threads)
     return CUDA_ERROR_INVALID_VALUE;
+  // 0 always fits and needs no lookup of the limit.
   if (shape.shared != 0 && shape.shared > launched.max_dynamic_shared())
     return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = check_cluster(launched, shape)) return error;

@@ -51,8 +51,7 @@ CUkernel handle_of(const library_kernel& published) noexcept {
 void remove_kernels(library& owner) noexcept {
   auto& table = this_process().library_kernels;
   for (library_kernel* removed : std::exchange(owner.kernels, {})) {
-    if (void* const handle = table.handle_of(removed); handle != nullptr)
-      table.retire(removed, handle);
+    table.retire(removed, table.handle_of(removed));
     table.recycle(removed);
   }
 }
@@ -80,7 +79,7 @@ void add_kernels(library& owner) {
 // thread inside the loader may wait for that lock.
 class context_load {
  public:
-  // Loads the library into the context if needed, then runs body(library, module) with
+  // Loads the library into the context if needed, then runs body(module) with
   // process::modules_mutex held.
   template <class Body>
   CUresult run(CUlibrary handle, context& target_context, Body&& body) {
@@ -90,7 +89,7 @@ class context_load {
         loaded_module* context_module = nullptr;
         if (const CUresult error = load_into(found, target_context, context_module, lacks_image))
           return error;
-        return body(found, *context_module);
+        return body(*context_module);
       });
       if (!lacks_image) return status;
       std::string diagnostic;
@@ -116,11 +115,11 @@ class context_load {
     } else if (!image_) {
       copy_ = loaded.bytes.duplicate();
       lacks_image = static_cast<bool>(copy_);
-      return CUDA_ERROR_OUT_OF_MEMORY;
+      return CUDA_ERROR_OUT_OF_MEMORY;  // run() returns it only if there is no copy
     }
     const auto entry = loaded.modules_by_context.emplace(&target_context, nullptr).first;
     try {
-      entry->second = modules::add_library_module(target_context, image_, loaded);
+      entry->second = modules::add(target_context, image_, &loaded);
     } catch (...) {
       loaded.modules_by_context.erase(entry);
       throw;
@@ -133,6 +132,14 @@ class context_load {
   kernel::image_bytes copy_;
   std::shared_ptr<const module_image> image_;
 };
+
+// Returns the contexts into which a library is loaded. The caller holds process::modules_mutex.
+std::vector<context*> contexts_of(const library& loaded) {
+  std::vector<context*> contexts;
+  for (const auto& [owner_context, context_module] : loaded.modules_by_context)
+    contexts.push_back(owner_context);
+  return contexts;
+}
 
 // Stores the address and size of a variable; either result may be null.
 CUresult copy_variable_address(const weir_variable* found, CUdeviceptr* address,
@@ -149,9 +156,10 @@ CUresult load(kernel::image_bytes bytes, CUresult load_error, CUlibrary* out,
               std::string& diagnostic) {
   std::shared_ptr<const module_image> image;
   if (load_error == CUDA_SUCCESS) {
-    const kernel::image_bytes owned_bytes = bytes.duplicate();
-    if (!owned_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
-    load_error = module_image::load(owned_bytes, image, diagnostic);
+    // `bytes` itself is kept for the second and further contexts.
+    const kernel::image_bytes first_copy = bytes.duplicate();
+    if (!first_copy) return CUDA_ERROR_OUT_OF_MEMORY;
+    load_error = module_image::load(first_copy, image, diagnostic);
   }
   process& p = this_process();
   const std::lock_guard lock{p.modules_mutex};
@@ -164,7 +172,7 @@ CUresult load(kernel::image_bytes bytes, CUresult load_error, CUlibrary* out,
     if (created->image) add_kernels(*created);
   } catch (...) {
     remove_kernels(*created);
-    image = std::move(created->image);
+    image = std::move(created->image);  // released after the lock, see modules::remove()
     p.libraries.recycle(created);
     throw;
   }
@@ -174,9 +182,8 @@ CUresult load(kernel::image_bytes bytes, CUresult load_error, CUlibrary* out,
 
 CUresult unload(CUlibrary handle) {
   std::vector<context*> contexts;
-  const CUresult status = with_library(handle, [&](library& found) {
-    for (const auto& [owner_context, context_module] : found.modules_by_context)
-      contexts.push_back(owner_context);
+  const CUresult status = with_library(handle, [&](const library& found) {
+    contexts = contexts_of(found);
     return CUDA_SUCCESS;
   });
   if (status != CUDA_SUCCESS) return status;
@@ -187,10 +194,8 @@ CUresult unload(CUlibrary handle) {
     const std::lock_guard lock{p.modules_mutex};
     library* const found = p.libraries.find(handle);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    contexts.clear();
-    for (const auto& [owner_context, context_module] : found->modules_by_context)
-      contexts.push_back(owner_context);
-    removed_images.reserve(found->modules_by_context.size() + 1);  // the last call that may throw
+    contexts = contexts_of(*found);
+    removed_images.reserve(contexts.size() + 1);  // the last call that may throw
     p.libraries.retire(found, handle);
     for (const auto& [owner_context, context_module] : std::exchange(found->modules_by_context, {}))
       removed_images.push_back(modules::remove(*context_module));
@@ -230,7 +235,7 @@ CUresult list_kernels(CUlibrary handle, std::span<CUkernel> out) {
 }
 
 CUresult get_module(CUlibrary handle, context& target_context, CUmodule* out) {
-  return context_load{}.run(handle, target_context, [&](library&, loaded_module& context_module) {
+  return context_load{}.run(handle, target_context, [&](loaded_module& context_module) {
     *out = context_module.handle();
     return CUDA_SUCCESS;
   });
@@ -238,7 +243,7 @@ CUresult get_module(CUlibrary handle, context& target_context, CUmodule* out) {
 
 CUresult get_variable(CUlibrary handle, context& target_context, const char* name,
                       CUdeviceptr* address, std::size_t* bytes) {
-  return context_load{}.run(handle, target_context, [&](library&, loaded_module& context_module) {
+  return context_load{}.run(handle, target_context, [&](loaded_module& context_module) {
     return copy_variable_address(context_module.image->find_variable(name), address, bytes);
   });
 }
@@ -247,9 +252,9 @@ CUresult get_function(CUkernel handle, context& target_context, CUfunction* out)
   kernel_view view;
   if (const CUresult error = get_kernel_view(handle, view)) return error;
   return context_load{}.run(
-      view.library, target_context, [&](library&, loaded_module& context_module) -> CUresult {
+      view.library, target_context, [&](loaded_module& context_module) -> CUresult {
         if (this_process().library_kernels.find(handle) != view.kernel)
-          return CUDA_ERROR_INVALID_HANDLE;
+          return CUDA_ERROR_INVALID_HANDLE;  // another thread has unloaded the library
         const weir_kernel& kernel = context_module.image->kernels()[view.kernel->index];
         *out = modules::function_of(context_module, kernel);
         context_module.functions.find(&kernel)->second->load();
@@ -268,8 +273,7 @@ CUresult get_managed(CUlibrary handle, context* target_context, const char* name
         address, bytes);
   });
   if (status != CUDA_SUCCESS || is_loaded || target_context == nullptr) return status;
-  return context_load{}.run(handle, *target_context,
-                            [](library&, loaded_module&) { return CUDA_SUCCESS; });
+  return context_load{}.run(handle, *target_context, [](loaded_module&) { return CUDA_SUCCESS; });
 }
 
 CUresult get_kernel_view(CUkernel handle, kernel_view& out) {

@@ -30,14 +30,14 @@ namespace {
 void add_variable(loaded_module& owner_module, const weir_variable& variable) {
   if (variable.bytes == 0) return;
   owner_module.variables.reserve(owner_module.variables.size() + 1);
-  allocation& record = address_map::instance().add(
-      reinterpret_cast<std::uintptr_t>(variable.address), variable.bytes);
   const bool managed = variable.memory == weir_memory_managed;
-  record.kind = managed ? memory_kind::managed_variable : memory_kind::variable;
-  if (managed) record.flags = CU_MEMHOSTALLOC_DEVICEMAP;
+  allocation& record = address_map::instance().add(
+      reinterpret_cast<std::uintptr_t>(variable.address), variable.bytes,
+      {.kind = managed ? memory_kind::managed_variable : memory_kind::variable,
+       .flags = managed ? CU_MEMHOSTALLOC_DEVICEMAP : 0u,
+       .owner_context = owner_module.owner,
+       .memory_device = &owner_module.owner->owner()});
   record.sync_memops.store(managed, std::memory_order_relaxed);
-  record.owner_context = owner_module.owner;
-  record.memory_device = &owner_module.owner->owner();
   record.open(variable.bytes);
   owner_module.variables.push_back(&record);
 }
@@ -56,33 +56,13 @@ void remove_variables(loaded_module& removed_module) noexcept {
 std::shared_ptr<const module_image> clear(loaded_module& removed_module) noexcept {
   process& p = this_process();
   for (const auto& [kernel, created] : std::exchange(removed_module.functions, {})) {
-    if (void* const handle = p.functions.handle_of(created); handle != nullptr)
-      p.functions.retire(created, handle);
+    p.functions.retire(created, p.functions.handle_of(created));
     created->close();
     p.functions.recycle(created);
   }
   remove_variables(removed_module);
   removed_module.owner_library = nullptr;
   return std::move(removed_module.image);
-}
-
-// Adds a module to a context and to the table of modules. The caller holds process::modules_mutex.
-loaded_module* add(context& owner_context, const std::shared_ptr<const module_image>& image,
-                   library* owner_library) {
-  process& p = this_process();
-  loaded_module* const created = p.modules.acquire();
-  created->owner = &owner_context;
-  created->owner_library = owner_library;
-  created->image = image;
-  try {
-    for (const weir_variable& variable : image->variables()) add_variable(*created, variable);
-  } catch (...) {
-    (void)clear(*created);  // not the last reference to the image: the caller holds one
-    p.modules.recycle(created);
-    throw;
-  }
-  p.modules.publish(created);
-  return created;
 }
 
 // Runs body(module) for the module of a handle, with process::modules_mutex held. Returns an error
@@ -118,10 +98,22 @@ CUresult load(context& owner_context, const kernel::image_bytes& bytes, CUmodule
   return CUDA_SUCCESS;
 }
 
-loaded_module* add_library_module(context& owner_context,
-                                  const std::shared_ptr<const module_image>& image,
-                                  library& owner_library) {
-  return add(owner_context, image, &owner_library);
+loaded_module* add(context& owner_context, const std::shared_ptr<const module_image>& image,
+                   library* owner_library) {
+  process& p = this_process();
+  loaded_module* const created = p.modules.acquire();
+  created->owner = &owner_context;
+  created->owner_library = owner_library;
+  created->image = image;
+  try {
+    for (const weir_variable& variable : image->variables()) add_variable(*created, variable);
+  } catch (...) {
+    (void)clear(*created);  // not the last reference to the image: the caller holds one
+    p.modules.recycle(created);
+    throw;
+  }
+  p.modules.publish(created);
+  return created;
 }
 
 CUfunction function_of(loaded_module& owner_module, const weir_kernel& kernel) {
@@ -148,8 +140,7 @@ CUfunction function_of(loaded_module& owner_module, const weir_kernel& kernel) {
 
 std::shared_ptr<const module_image> remove(loaded_module& removed_module) noexcept {
   process& p = this_process();
-  if (void* const handle = p.modules.handle_of(&removed_module); handle != nullptr)
-    p.modules.retire(&removed_module, handle);
+  p.modules.retire(&removed_module, p.modules.handle_of(&removed_module));
   std::shared_ptr<const module_image> image = clear(removed_module);
   p.modules.recycle(&removed_module);
   return image;
@@ -220,9 +211,10 @@ CUresult list_functions(CUmodule module, std::span<CUfunction> out) {
 
 void release_context(context& closed) noexcept {
   process& p = this_process();
+  // Waits for calls that found the context usable, so that none of them adds a module later.
   { const std::lock_guard calls_in_flight{p.modules_mutex}; }
   p.modules.for_each([&](loaded_module& candidate) {
-    std::shared_ptr<const module_image> image;
+    std::shared_ptr<const module_image> image;  // released after the lock
     const std::lock_guard lock{p.modules_mutex};
     if (p.modules.handle_of(&candidate) == nullptr || candidate.owner != &closed) return;
     if (candidate.owner_library != nullptr)

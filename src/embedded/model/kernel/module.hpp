@@ -71,10 +71,10 @@ abi::CUresult count_functions(abi::CUmodule module, unsigned* out);
 // cuModuleEnumerateFunctions: stores at most out.size() functions.
 abi::CUresult list_functions(abi::CUmodule module, std::span<abi::CUfunction> out);
 
-// Makes a library's module in a context, from an image. The caller holds process::modules_mutex.
-loaded_module* add_library_module(context& owner_context,
-                                  const std::shared_ptr<const module_image>& image,
-                                  library& owner_library);
+// Makes a module of an image in a context. `owner_library`: the library that loads it, or null. The
+// caller holds process::modules_mutex.
+loaded_module* add(context& owner_context, const std::shared_ptr<const module_image>& image,
+                   library* owner_library);
 // Returns the handle of a module's function, which is made at the first call. The caller holds
 // process::modules_mutex.
 abi::CUfunction function_of(loaded_module& owner_module, const weir_kernel& kernel);

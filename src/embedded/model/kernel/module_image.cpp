@@ -93,7 +93,7 @@ void module_image::unloader::operator()(void* object) const noexcept {
 
 module_image::module_image(loaded_object object, const weir_module_table& table)
     : object_{std::move(object)}, table_{table} {
-  for (const weir_kernel& variable : kernels()) kernels_by_name_.emplace(variable.name, &variable);
+  for (const weir_kernel& entry : kernels()) kernels_by_name_.emplace(entry.name, &entry);
   for (const weir_variable& variable : variables()) {
     variables_by_name_.emplace(variable.name, &variable);
     if (variable.memory == weir_memory_constant) constant_bytes_ += variable.bytes;

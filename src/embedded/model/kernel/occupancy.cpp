@@ -8,17 +8,13 @@
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/kernel/function.hpp"
 #include "embedded/model/kernel/launch_shape.hpp"
+#include "os/pages.hpp"
 
 namespace weir::embedded::model {
 
 using namespace abi;
 
 namespace {
-
-template <class Number>
-constexpr Number round_to_unit(Number value, Number unit) noexcept {
-  return (value + unit - 1) / unit * unit;
-}
 
 // Returns the smallest configurable shared memory size of at least `bytes` bytes.
 std::size_t shared_size_for(std::size_t bytes) noexcept {
@@ -46,8 +42,8 @@ int preferred_carveout(const function& launched) noexcept {
 
 // Returns the shared memory of a block, including what the driver reserves.
 std::size_t shared_of_block(const block_resources& resources, std::size_t dynamic) noexcept {
-  return round_to_unit(resources.static_shared + dynamic + limits::shared_reserved_per_block,
-                       limits::shared_granularity);
+  return os::round_up(resources.static_shared + dynamic + limits::shared_reserved_per_block,
+                      limits::shared_granularity);
 }
 
 // Returns the largest shared memory of a block, including what the driver reserves. A function must
@@ -57,24 +53,6 @@ std::size_t largest_shared(const block_resources& resources) noexcept {
       resources.static_shared + resources.max_dynamic_shared > limits::shared_per_block;
   return (opted_in ? limits::shared_per_block_opt_in : limits::shared_per_block) +
          limits::shared_reserved_per_block;
-}
-
-unsigned warps_of(unsigned threads) noexcept {
-  return (threads + limits::warp_size - 1) / limits::warp_size;
-}
-
-// Returns how many blocks the registers allow.
-unsigned blocks_by_registers(const block_resources& resources, unsigned warps) noexcept {
-  constexpr unsigned granularity = 256;
-  constexpr unsigned partitions = 4;  // each with its own warps and registers
-  const unsigned registers_of_warp =
-      round_to_unit(resources.registers * limits::warp_size, granularity);
-  if (registers_of_warp == 0) return limits::blocks_per_multiprocessor;
-  if (registers_of_warp * round_to_unit(warps, partitions) > limits::registers_per_multiprocessor)
-    return 0;
-  const unsigned warps_of_partition =
-      limits::registers_per_multiprocessor / partitions / registers_of_warp;
-  return warps_of_partition * partitions / warps;
 }
 
 // Returns how many blocks the shared memory allows.
@@ -94,16 +72,16 @@ block_resources block_resources_of(const function& launched) noexcept {
   return {.max_threads = launched.kernel().max_threads,
           .static_shared = launched.kernel().static_shared,
           .max_dynamic_shared = launched.max_dynamic_shared(),
-          .shared_memory = shared_size_for(limits::shared_per_multiprocessor * percent / 100),
-          .registers = limits::registers_per_thread};
+          .shared_memory = shared_size_for(limits::shared_per_multiprocessor * percent / 100)};
 }
 
+// Registers do not limit the blocks further, because limits::registers_per_thread leaves enough for
+// all warps.
 unsigned resident_blocks(const block_resources& resources, unsigned threads,
                          std::size_t dynamic_shared) noexcept {
   if (threads == 0 || threads > limits::threads_per_block) return 0;
-  const unsigned warps = warps_of(threads);
+  const unsigned warps = os::round_up(threads, limits::warp_size) / limits::warp_size;
   return std::min({limits::blocks_per_multiprocessor, limits::warps_per_multiprocessor / warps,
-                   blocks_by_registers(resources, warps),
                    blocks_by_shared(resources, dynamic_shared)});
 }
 
@@ -132,7 +110,7 @@ block_choice choose_block(const block_resources& resources, CUoccupancyB2DSize s
   const unsigned maximum = std::min({largest != 0 ? largest : limits::threads_per_block,
                                      limits::threads_per_block, resources.max_threads});
   block_choice best;
-  for (unsigned rounded = round_to_unit(maximum, limits::warp_size); rounded > 0;
+  for (unsigned rounded = os::round_up(maximum, limits::warp_size); rounded > 0;
        rounded -= limits::warp_size) {
     const unsigned threads = std::min(rounded, maximum);
     const std::size_t dynamic =

@@ -21,7 +21,6 @@ struct block_resources {
   // The configured shared memory of a multiprocessor. If a single block needs more, a
   // multiprocessor is configured for that block instead.
   std::size_t shared_memory = 0;
-  unsigned registers = 0;  // of a thread
 };
 
 // Returns the resources of the function's blocks. The caller holds the function's image
@@ -40,8 +39,9 @@ struct block_resources {
                                                  std::size_t dynamic_shared) noexcept;
 
 // Stores the largest dynamic shared memory with which a multiprocessor can run `blocks` blocks at a
-// time, in bytes per block. The shared memory that the driver reserves is not included. Returns
-// false if that many blocks do not fit even without dynamic shared memory.
+// time, in bytes per block. As on an H200, the shared memory that the driver reserves for each
+// block is not subtracted. Returns false if that many blocks do not fit even without dynamic shared
+// memory.
 [[nodiscard]] bool find_dynamic_shared(const block_resources& resources, unsigned blocks,
                                        unsigned threads, std::size_t& out) noexcept;
 

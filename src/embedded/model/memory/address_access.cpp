@@ -41,48 +41,36 @@ void grant(mapping& target_mapping, const CUmemAccessDesc& requested) {
   target_mapping.record->access.store(maximum, std::memory_order_relaxed);
 }
 
-// Returns an error if `requested` is not possible for memory at `memory_location`.
-CUresult check_access(const CUmemAccessDesc& requested, const CUmemLocation& memory_location) {
-  switch (requested.flags) {
-    case CU_MEM_ACCESS_FLAGS_PROT_NONE:
-    case CU_MEM_ACCESS_FLAGS_PROT_READ:
-    case CU_MEM_ACCESS_FLAGS_PROT_READWRITE: break;
-    default: return CUDA_ERROR_INVALID_VALUE;
-  }
-  switch (requested.location.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE:
-      return this_process().find_device(requested.location.id) != nullptr
-                 ? CUDA_SUCCESS
-                 : CUDA_ERROR_INVALID_VALUE;
-    case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-      return memory_location.type == CU_MEM_LOCATION_TYPE_DEVICE ? CUDA_ERROR_NOT_SUPPORTED
-                                                                 : CUDA_SUCCESS;
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-    case CU_MEM_LOCATION_TYPE_INVALID: break;
-  }
-  return CUDA_ERROR_INVALID_VALUE;
+// Returns true if access of this location can be set and queried: of a device of the process, or of
+// the host.
+bool is_accessor(const CUmemLocation& accessor) {
+  if (accessor.type == CU_MEM_LOCATION_TYPE_DEVICE)
+    return this_process().find_device(accessor.id) != nullptr;
+  return accessor.type == CU_MEM_LOCATION_TYPE_HOST ||
+         accessor.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
 }
 
-bool is_queryable(const CUmemLocation& accessor) {
-  switch (accessor.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: return this_process().find_device(accessor.id) != nullptr;
-    case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return true;
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-    case CU_MEM_LOCATION_TYPE_INVALID: break;
-  }
-  return false;
+// Returns an error if `requested` is not possible for memory at `memory_location`. The host cannot
+// have access to the memory of a device.
+CUresult check_access(const CUmemAccessDesc& requested, const CUmemLocation& memory_location) {
+  if (requested.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+      requested.flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+      requested.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (!is_accessor(requested.location)) return CUDA_ERROR_INVALID_VALUE;
+  return requested.location.type != CU_MEM_LOCATION_TYPE_DEVICE &&
+                 memory_location.type == CU_MEM_LOCATION_TYPE_DEVICE
+             ? CUDA_ERROR_NOT_SUPPORTED
+             : CUDA_SUCCESS;
 }
 
 }  // namespace
 
 CUresult set_access(std::uintptr_t address, std::size_t bytes,
                     std::span<const CUmemAccessDesc> requested) {
-  reservations& reserved = all_reservations();
-  const std::lock_guard lock{reserved.mutex};
-  const auto containing_range = find_containing(reserved.ranges, address);
-  if (!is_valid_range(address, bytes) || containing_range == reserved.ranges.end())
+  const std::lock_guard lock{reserved().mutex};
+  const auto containing_range = find_containing(reserved().ranges, address);
+  if (!is_valid_range(address, bytes) || containing_range == reserved().ranges.end())
     return CUDA_ERROR_INVALID_VALUE;
   const mappings covered = mappings_in(containing_range->second, address, bytes);
   if (!covered.whole || !covered.gapless) return CUDA_ERROR_INVALID_VALUE;
@@ -101,10 +89,9 @@ CUresult set_access(std::uintptr_t address, std::size_t bytes,
 }
 
 CUresult get_access(std::uintptr_t address, const CUmemLocation& accessor, CUmemAccess_flags& out) {
-  if (!is_queryable(accessor)) return CUDA_ERROR_INVALID_DEVICE;
-  reservations& reserved = all_reservations();
-  const std::shared_lock lock{reserved.mutex};
-  if (const mapping* const found = mapping_at(reserved.ranges, address)) {
+  if (!is_accessor(accessor)) return CUDA_ERROR_INVALID_DEVICE;
+  const std::shared_lock lock{reserved().mutex};
+  if (const mapping* const found = mapping_at(reserved().ranges, address)) {
     out = access_of(*found, accessor);
     return CUDA_SUCCESS;
   }
@@ -116,10 +103,9 @@ CUresult get_access(std::uintptr_t address, const CUmemLocation& accessor, CUmem
 
 bool allows(int device, std::uintptr_t address, std::size_t bytes, CUmemAccess_flags requested) {
   const CUmemLocation accessor{CU_MEM_LOCATION_TYPE_DEVICE, device};
-  reservations& reserved = all_reservations();
-  const std::shared_lock lock{reserved.mutex};
-  const auto containing_range = find_containing(reserved.ranges, address);
-  if (containing_range == reserved.ranges.end()) return false;
+  const std::shared_lock lock{reserved().mutex};
+  const auto containing_range = find_containing(reserved().ranges, address);
+  if (containing_range == reserved().ranges.end()) return false;
   const auto& mapped = containing_range->second.mapped;
   for (auto entry = find_containing(mapped, address);
        entry != mapped.end() && entry->first < address + bytes; ++entry) {

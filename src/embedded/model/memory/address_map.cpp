@@ -17,17 +17,28 @@ address_map& address_map::instance() noexcept {
   return map;
 }
 
-allocation& address_map::add(std::uintptr_t base, std::size_t extent) {
+allocation& address_map::add(std::uintptr_t base, std::size_t extent,
+                             const allocation_traits& traits) {
   const std::lock_guard lock{mutex_};
-  return replace(base, extent);
+  return replace(base, extent, traits);
+}
+
+allocation& address_map::replace(std::uintptr_t base, std::size_t extent,
+                                 const allocation_traits& traits) {
+  while (allocation* stale = find_overlapping(base, extent)) {
+    records_by_base_.erase(stale->start());
+    // Another call that has closed the record still uses it, and recycles it in remove().
+    if (stale->close() != 0) free_records_.push_back(stale);
+  }
+  return insert(base, extent, traits);
 }
 
 allocation& address_map::add_for_graph(graph_block& block) {
   const std::lock_guard lock{mutex_};
-  allocation& record = replace(reinterpret_cast<std::uintptr_t>(block.start), block.extent);
-  record.kind = memory_kind::graph;
-  record.memory_device = &block.memory_device;
-  record.graph_bytes = block.bytes;
+  allocation& record = replace(reinterpret_cast<std::uintptr_t>(block.start), block.extent,
+                               {.kind = memory_kind::graph,
+                                .memory_device = &block.memory_device,
+                                .graph_bytes = block.bytes});
   record.graph_users.store(block.users, std::memory_order_relaxed);
   record.backing_block.store(&block, std::memory_order_relaxed);
   return record;
@@ -36,29 +47,20 @@ allocation& address_map::add_for_graph(graph_block& block) {
 allocation* address_map::find_graph_memory(std::uintptr_t address, std::size_t bytes) noexcept {
   const address_map& map = instance();
   const std::shared_lock lock{map.mutex_};
-  auto next = map.records_by_base_.upper_bound(address);
-  if (next == map.records_by_base_.begin()) return nullptr;
-  allocation* const before = std::prev(next)->second;
-  const std::size_t offset = address - before->start();
-  return offset <= before->graph_bytes && bytes <= before->graph_bytes - offset ? before : nullptr;
-}
-
-allocation& address_map::replace(std::uintptr_t base, std::size_t extent) {
-  while (allocation* stale = find_overlapping(base, extent)) {
-    (void)stale->close();
-    erase(*stale);
-  }
-  return insert(base, extent);
+  allocation* const found = map.find_at_or_below(address);
+  if (found == nullptr) return nullptr;
+  const std::size_t offset = address - found->start();
+  return offset <= found->graph_bytes && bytes <= found->graph_bytes - offset ? found : nullptr;
 }
 
 allocation* address_map::add_registration(std::uintptr_t base, std::size_t extent,
-                                          memory_kind& conflict) {
+                                          memory_kind& conflict, const allocation_traits& traits) {
   const std::lock_guard lock{mutex_};
   if (const allocation* overlap = find_overlapping(base, extent)) {
     conflict = overlap->kind;
     return nullptr;
   }
-  return &insert(base, extent);
+  return &insert(base, extent, traits);
 }
 
 allocation* address_map::close(std::uintptr_t start, memory_kind kind, unsigned long long id,
@@ -74,22 +76,39 @@ allocation* address_map::close(std::uintptr_t start, memory_kind kind, unsigned 
 
 void address_map::remove(allocation& record) noexcept {
   const std::lock_guard lock{mutex_};
-  // add() may already have removed the record of a closed registration, because the driver got new
-  // memory at its addresses.
+  if (contains(record)) records_by_base_.erase(record.start());
+  free_records_.push_back(&record);  // insert() reserved the capacity when it made the record
+}
+
+void address_map::reopen(allocation& record, std::size_t bytes) noexcept {
+  const std::lock_guard lock{mutex_};
+  if (contains(record)) {
+    record.open(bytes);
+  } else {
+    free_records_.push_back(&record);
+  }
+}
+
+bool address_map::contains(const allocation& record) const noexcept {
   const auto found = records_by_base_.find(record.start());
-  if (found != records_by_base_.end() && found->second == &record) erase(record);
+  return found != records_by_base_.end() && found->second == &record;
+}
+
+allocation* address_map::find_at_or_below(std::uintptr_t address) const noexcept {
+  const auto above = records_by_base_.upper_bound(address);
+  return above != records_by_base_.begin() ? std::prev(above)->second : nullptr;
 }
 
 allocation* address_map::find_overlapping(std::uintptr_t address,
                                           std::size_t bytes) const noexcept {
-  auto next = records_by_base_.lower_bound(address);
+  const auto next = records_by_base_.lower_bound(address);
   if (next != records_by_base_.end() && next->first - address < bytes) return next->second;
-  if (next == records_by_base_.begin()) return nullptr;
-  allocation* before = std::prev(next)->second;
-  return address - before->start() < before->extent ? before : nullptr;
+  allocation* const before = find_at_or_below(address);
+  return before != nullptr && address - before->start() < before->extent ? before : nullptr;
 }
 
-allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
+allocation& address_map::insert(std::uintptr_t base, std::size_t extent,
+                                const allocation_traits& traits) {
   if (free_records_.empty()) {
     allocation* created = &records_.emplace_back();
     if (free_records_.capacity() < records_.size()) free_records_.reserve(2 * records_.size());
@@ -99,28 +118,14 @@ allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
   records_by_base_.emplace(base, &record);  // the last call that may throw
   free_records_.pop_back();
   record.move_to(base);
+  static_cast<allocation_traits&>(record) = traits;
   record.extent = extent;
   record.id = next_id();
   record.sync_memops.store(false, std::memory_order_relaxed);
   record.access.store(abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE, std::memory_order_relaxed);
-  record.flags = 0;
-  record.on_host = false;
-  record.handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;
-  record.owner_context = nullptr;
-  record.memory_device = nullptr;
-  record.pool = nullptr;
-  record.block = nullptr;
-  record.owning_array = nullptr;
-  record.graph_bytes = 0;
   record.backing_block.store(nullptr, std::memory_order_relaxed);
-  record.store = nullptr;
   record.piece.store(-1, std::memory_order_relaxed);
   return record;
-}
-
-void address_map::erase(allocation& record) noexcept {
-  records_by_base_.erase(record.start());
-  free_records_.push_back(&record);  // capacity was reserved when the record was made
 }
 
 bool address_map::is_fully_mapped(std::uintptr_t address, std::size_t bytes,
@@ -143,10 +148,8 @@ unsigned long long address_map::next_id() noexcept {
 
 allocation* address_map::look_up(std::uintptr_t address) const noexcept {
   const std::shared_lock lock{mutex_};
-  auto next = records_by_base_.upper_bound(address);
-  if (next == records_by_base_.begin()) return nullptr;
-  allocation* before = std::prev(next)->second;
-  return before->holds(address) ? before : nullptr;
+  allocation* const found = find_at_or_below(address);
+  return found != nullptr && found->holds(address) ? found : nullptr;
 }
 
 std::size_t address_map::list_owned_by(const context& owner, std::uintptr_t& first_address,

@@ -51,21 +51,23 @@ class address_map {
   // live until the caller calls allocation::open(). Removes records that overlap it. Such a record
   // is a registration whose memory the program has unmapped without unregistering it. Throws
   // std::bad_alloc.
-  [[nodiscard]] allocation& add(std::uintptr_t base, std::size_t extent);
+  [[nodiscard]] allocation& add(std::uintptr_t base, std::size_t extent,
+                                const allocation_traits& traits = {});
 
-  // Like add(), for the memory of a graph, which becomes live only while the graph uses it.
+  // Like add(), for the memory of a graph (memory_kind::graph).
   [[nodiscard]] allocation& add_for_graph(graph_block& block);
 
   // Returns the record of graph memory, live or not, that holds `bytes` bytes at an address, or
-  // null. Used for the operands of graph nodes, because graph memory is live only while the graph
-  // uses it.
+  // null. Used for the operands of graph nodes, because a node may use memory that no launch has
+  // allocated yet.
   [[nodiscard]] static allocation* find_graph_memory(std::uintptr_t address,
                                                      std::size_t bytes) noexcept;
 
   // Like add(), for registered memory of the program. If an existing record overlaps, returns null
   // and sets `conflict` to the kind of that record. Throws std::bad_alloc.
   [[nodiscard]] allocation* add_registration(std::uintptr_t base, std::size_t extent,
-                                             memory_kind& conflict);
+                                             memory_kind& conflict,
+                                             const allocation_traits& traits = {});
 
   // Closes the live allocation of this kind that starts at `start`, so that find() no longer
   // returns it. If `id` is not 0, the allocation must have this ID. If `bytes` is not null, stores
@@ -74,8 +76,13 @@ class address_map {
   [[nodiscard]] allocation* close(std::uintptr_t start, memory_kind kind, unsigned long long id = 0,
                                   std::size_t* bytes = nullptr) noexcept;
 
-  // Removes a record that is not live, and keeps it for reuse.
+  // Removes a record that is not live, and keeps it for reuse. A caller of close() may use the
+  // record until it calls remove() or reopen(), even if add() removes it from the map meanwhile.
   void remove(allocation& record) noexcept;
+
+  // Makes a closed allocation live again, with the size that close() stored. If add() has removed
+  // it from the map meanwhile, keeps the record for reuse.
+  void reopen(allocation& record, std::size_t bytes) noexcept;
 
   // Returns true if the `bytes` bytes from an address on lie in adjacent mappings of cuMemMap, and
   // all these mappings grant streams this access.
@@ -94,13 +101,16 @@ class address_map {
  private:
   [[nodiscard]] allocation* look_up(std::uintptr_t address) const noexcept;
 
-  // The caller holds mutex_ for find_overlapping(), replace(), insert() and erase().
+  // The caller holds mutex_ for the following functions.
+  // Returns the last record, live or not, that starts at an address or below it; null if none does.
+  [[nodiscard]] allocation* find_at_or_below(std::uintptr_t address) const noexcept;
   [[nodiscard]] allocation* find_overlapping(std::uintptr_t address,
                                              std::size_t bytes) const noexcept;
-  // Removes all records that overlap the memory, then adds a record.
-  allocation& replace(std::uintptr_t base, std::size_t extent);
-  allocation& insert(std::uintptr_t base, std::size_t extent);
-  void erase(allocation& record) noexcept;
+  // Like insert(), but first removes all records that overlap the memory.
+  allocation& replace(std::uintptr_t base, std::size_t extent, const allocation_traits& traits);
+  allocation& insert(std::uintptr_t base, std::size_t extent, const allocation_traits& traits);
+  // Returns false if add() has removed the record.
+  [[nodiscard]] bool contains(const allocation& record) const noexcept;
 
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, allocation*> records_by_base_;

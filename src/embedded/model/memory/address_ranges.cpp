@@ -4,7 +4,7 @@
 
 namespace weir::embedded::model::address_space {
 
-reservations& all_reservations() {
+reservations& reserved() {
   static reservations& created = *new reservations;
   return created;
 }

@@ -39,7 +39,7 @@ struct reservations {
   ranges_by_start ranges;
 };
 
-reservations& all_reservations();
+reservations& reserved();
 
 // Returns true if [start_address, start_address + bytes) is not empty and does not wrap around.
 [[nodiscard]] inline bool is_valid_range(std::uintptr_t start_address, std::size_t bytes) {

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
@@ -15,8 +14,9 @@
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/address_ranges.hpp"
-#include "embedded/model/memory/deferred_unmap.hpp"
+#include "embedded/model/memory/deferred_operation.hpp"
 #include "embedded/model/memory/physical_memory.hpp"
+#include "os/pages.hpp"
 
 namespace weir::embedded::model::address_space {
 
@@ -36,12 +36,12 @@ typename Map::node_type make_node(std::uintptr_t key, typename Map::mapped_type 
   return map.extract(map.begin());
 }
 
-// Reserves addresses without access to them, at `start_address` if the additional mmap() flags
-// `flags` demand that. Returns null if no free range is large enough, or the demanded one is in
-// use.
-void* reserve_pages(std::size_t bytes, void* start_address, int flags) noexcept {
-  void* const mapped_address = mmap(start_address, bytes, PROT_NONE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+// Reserves addresses at `start_address`, without access to them. `fixed_flag`: MAP_FIXED to replace
+// what is mapped there, or MAP_FIXED_NOREPLACE to return null if the addresses are in use.
+void* reserve_at(void* start_address, std::size_t bytes, int fixed_flag) noexcept {
+  void* const mapped_address =
+      mmap(start_address, bytes, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed_flag, -1, 0);
   return mapped_address == MAP_FAILED ? nullptr : mapped_address;
 }
 
@@ -52,39 +52,20 @@ void unmap_pages(std::uintptr_t start_address, std::size_t bytes) noexcept {
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-std::uintptr_t reserve_at_hint(std::size_t bytes, std::uintptr_t hint) noexcept {
-  void* const mapped_address =
-      reserve_pages(bytes, reinterpret_cast<void*>(hint), MAP_FIXED_NOREPLACE);
-  return reinterpret_cast<std::uintptr_t>(mapped_address);
-}
-
-std::uintptr_t reserve_aligned(std::size_t bytes, std::size_t alignment) noexcept {
-  std::size_t whole = 0;
-  if (__builtin_add_overflow(bytes, alignment, &whole)) return 0;
-  const auto mapped_address = reinterpret_cast<std::uintptr_t>(reserve_pages(whole, nullptr, 0));
-  if (mapped_address == 0) return 0;
-  const std::uintptr_t start = (mapped_address + alignment - 1) / alignment * alignment;
-  if (start != mapped_address)
-    munmap(reinterpret_cast<void*>(mapped_address), start - mapped_address);
-  if (const std::size_t rest = mapped_address + alignment - start; rest != 0) {
-    munmap(reinterpret_cast<void*>(start + bytes), rest);
-  }
-  return start;
-}
-
 // Adds a mapping to the address map, without access for streams.
 void add_record(const range& containing_range, std::uintptr_t range_start, mapping& target_mapping,
                 std::uintptr_t start) {
-  process& p = this_process();
   const CUmemLocation& location = target_mapping.memory->properties.location;
   const bool on_host = location.type != CU_MEM_LOCATION_TYPE_DEVICE;
-  allocation& record = address_map::instance().add(start, target_mapping.bytes);
-  record.kind = memory_kind::mapped;
-  record.on_host = on_host;
-  record.memory_device = p.find_device(on_host ? 0 : location.id);
-  record.handle_types = target_mapping.memory->properties.requestedHandleTypes;
-  record.range_start = range_start;
-  record.range_bytes = containing_range.bytes;
+  allocation& record = address_map::instance().add(
+      start, target_mapping.bytes,
+      {.kind = memory_kind::mapped,
+       .on_host = on_host,
+       .handle_types = target_mapping.memory->properties.requestedHandleTypes,
+       // The attributes of host memory name device 0.
+       .memory_device = this_process().find_device(on_host ? 0 : location.id),
+       .range_start = range_start,
+       .range_bytes = containing_range.bytes});
   record.access.store(CU_MEM_ACCESS_FLAGS_PROT_NONE, std::memory_order_relaxed);
   target_mapping.record = &record;
   record.open(target_mapping.bytes);
@@ -100,7 +81,7 @@ void remove_record(mapping& target_mapping) noexcept {
 CUresult map_whole(ranges_by_start& ranges, std::uintptr_t start_address, std::size_t bytes,
                    std::size_t offset, decltype(range::mapped)::node_type& node) {
   const physical_memory& memory = *node.mapped().memory;
-  if (offset != 0 || bytes != memory.bytes) return CUDA_ERROR_NOT_SUPPORTED;
+  if (offset != 0 || bytes != memory.pages.bytes()) return CUDA_ERROR_NOT_SUPPORTED;
   const auto containing_range = find_containing(ranges, start_address);
   if (!is_aligned(start_address) || containing_range == ranges.end() ||
       bytes > containing_range->second.bytes - (start_address - containing_range->first)) {
@@ -113,7 +94,7 @@ CUresult map_whole(ranges_by_start& ranges, std::uintptr_t start_address, std::s
   auto* const mapped_address = reinterpret_cast<void*>(start_address);
   if (!memory.pages.map_at(mapped_address)) {
     remove_record(node.mapped());
-    reserve_pages(bytes, mapped_address, MAP_FIXED);  // keeps the addresses reserved
+    reserve_at(mapped_address, bytes, MAP_FIXED);  // keeps the addresses reserved
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   containing_range->second.mapped.insert(std::move(node));
@@ -128,51 +109,47 @@ CUresult reserve(std::size_t bytes, std::size_t alignment, std::uintptr_t hint,
   if ((alignment & (alignment - 1)) != 0) return CUDA_ERROR_INVALID_VALUE;
   alignment = std::max(alignment, granularity);
   if (hint % alignment != 0) return CUDA_ERROR_INVALID_VALUE;
-  reservations& reserved = all_reservations();
-  const std::lock_guard lock{reserved.mutex};
+  const std::lock_guard lock{reserved().mutex};
   auto node = make_node<ranges_by_start>(0, {bytes, {}});
-  std::uintptr_t start = hint != 0 ? reserve_at_hint(bytes, hint) : 0;
-  if (start == 0) start = reserve_aligned(bytes, alignment);
-  if (start == 0) return CUDA_ERROR_OUT_OF_MEMORY;
-  node.key() = start;
-  reserved.ranges.insert(std::move(node));
-  out = start;
+  void* start = nullptr;
+  if (hint != 0) start = reserve_at(reinterpret_cast<void*>(hint), bytes, MAP_FIXED_NOREPLACE);
+  if (start == nullptr) start = os::map_aligned(bytes, alignment, PROT_NONE);
+  if (start == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  out = node.key() = reinterpret_cast<std::uintptr_t>(start);
+  reserved().ranges.insert(std::move(node));
   return CUDA_SUCCESS;
 }
 
 CUresult free(std::uintptr_t start, std::size_t bytes) {
-  reservations& reserved = all_reservations();
   {
-    const std::lock_guard lock{reserved.mutex};
-    const auto found = reserved.ranges.find(start);
-    if (found == reserved.ranges.end() || found->second.bytes != bytes ||
+    const std::lock_guard lock{reserved().mutex};
+    const auto found = reserved().ranges.find(start);
+    if (found == reserved().ranges.end() || found->second.bytes != bytes ||
         !found->second.mapped.empty()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    reserved.ranges.erase(found);
+    reserved().ranges.erase(found);
   }
   unmap_when_idle(reinterpret_cast<void*>(start), bytes);
   return CUDA_SUCCESS;
 }
 
 bool is_reserved(std::uintptr_t address) {
-  reservations& reserved = all_reservations();
-  const std::shared_lock lock{reserved.mutex};
-  return find_containing(reserved.ranges, address) != reserved.ranges.end();
+  const std::shared_lock lock{reserved().mutex};
+  return find_containing(reserved().ranges, address) != reserved().ranges.end();
 }
 
 CUresult map(std::uintptr_t start_address, std::size_t bytes, std::size_t offset,
              CUmemGenericAllocationHandle memory) {
   if (start_address == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  reservations& reserved = all_reservations();
-  const std::lock_guard lock{reserved.mutex};
+  const std::lock_guard lock{reserved().mutex};
   auto node = make_node<decltype(range::mapped)>(start_address, {.bytes = bytes});
   physical_memory* const used = physical::acquire_mapping(memory);
   if (used == nullptr) return CUDA_ERROR_INVALID_VALUE;
   node.mapped().memory = used;
   CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
   try {
-    status = map_whole(reserved.ranges, start_address, bytes, offset, node);
+    status = map_whole(reserved().ranges, start_address, bytes, offset, node);
   } catch (const std::bad_alloc&) {
     // No memory for the records; nothing is mapped.
   }
@@ -182,10 +159,9 @@ CUresult map(std::uintptr_t start_address, std::size_t bytes, std::size_t offset
 
 CUresult unmap(std::uintptr_t start_address, std::size_t bytes) {
   if (!is_valid_range(start_address, bytes)) return CUDA_ERROR_INVALID_VALUE;
-  reservations& reserved = all_reservations();
-  const std::lock_guard lock{reserved.mutex};
-  const auto containing_range = find_containing(reserved.ranges, start_address);
-  if (containing_range == reserved.ranges.end()) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock{reserved().mutex};
+  const auto containing_range = find_containing(reserved().ranges, start_address);
+  if (containing_range == reserved().ranges.end()) return CUDA_ERROR_INVALID_VALUE;
   auto& mapped = containing_range->second.mapped;
   const mappings covered = mappings_in(containing_range->second, start_address, bytes);
   if (!covered.whole) return CUDA_ERROR_INVALID_VALUE;
@@ -199,9 +175,8 @@ CUresult unmap(std::uintptr_t start_address, std::size_t bytes) {
 }
 
 CUresult retain(std::uintptr_t start_address, CUmemGenericAllocationHandle* out) {
-  reservations& reserved = all_reservations();
-  const std::shared_lock lock{reserved.mutex};
-  const mapping* const found = mapping_at(reserved.ranges, start_address);
+  const std::shared_lock lock{reserved().mutex};
+  const mapping* const found = mapping_at(reserved().ranges, start_address);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = physical::retain(*found->memory);
   return CUDA_SUCCESS;

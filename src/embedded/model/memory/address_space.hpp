@@ -47,8 +47,8 @@ abi::CUresult set_access(std::uintptr_t start_address, std::size_t bytes,
 abi::CUresult get_access(std::uintptr_t start_address, const abi::CUmemLocation& accessor,
                          abi::CUmemAccess_flags& out);
 
-// Returns true if a device has this access to all mappings that overlap `bytes` bytes from an
-// address on. Returns false if the address lies in no reserved range.
+// Returns true if a device has the `requested` access to all mappings that overlap `bytes` bytes
+// from an address on. Returns false if the address lies in no reserved range.
 [[nodiscard]] bool allows(int device, std::uintptr_t start_address, std::size_t bytes,
                           abi::CUmemAccess_flags requested);
 

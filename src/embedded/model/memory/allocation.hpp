@@ -33,38 +33,21 @@ enum class memory_kind : std::uint8_t {
   opened,            // cuIpcOpenMemHandle: memory of another process
   variable,          // cuModuleGetGlobal: a variable of a module
   managed_variable,  // a managed variable of a module
-  // Memory that an allocation node of a graph allocates. It is live from a launch that allocates it
-  // to its free. The record exists as long as the graph's addresses are reserved.
+  // Memory that an allocation node of a graph allocates. It is live from a launch that leaves it
+  // allocated to its free. The record exists as long as the graph's addresses are reserved.
   graph,
 };
 
-// A record of the address map (address_map.hpp). A record is live while its memory is allocated:
-// from open() to close(). Live records never overlap. Records are reused and never freed, so a
-// thread that has cached a pointer to a record can always check whether the record still holds an
-// address.
-//
-// Any thread may read a record without a lock between address_map::add() and address_map::remove().
-// While the record is live, only `sync_memops`, `access` and `piece` may change.
-struct allocation {
-  std::atomic<std::uintptr_t> base{0};
-  std::atomic<std::size_t> bytes{0};  // as requested; 0 if not live
-  // Counts the lifetimes of the record; move_to() increments it.
-  std::atomic<std::uint32_t> generation{0};
-  std::size_t extent = 0;     // the bytes that it occupies, at least `bytes`
-  unsigned long long id = 0;  // unique among allocations
+// The members of a record that address_map::add() sets. Pools set them in their own records.
+struct allocation_traits {
   memory_kind kind = memory_kind::device;
   // True for pinned and registered memory, and for memory of a host location. Copies and attributes
   // treat it as host memory.
   bool on_host = false;
-  // The value of CU_POINTER_ATTRIBUTE_SYNC_MEMOPS.
-  std::atomic<bool> sync_memops{false};
-  // The access that streams have. It may be less than read and write only for mapped memory and
-  // host pools.
-  std::atomic<abi::CUmemAccess_flags> access{abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   unsigned flags = 0;  // as reported by cuMemHostGetFlags
   // The kinds of handles by which the memory may be exported to other processes.
   abi::CUmemAllocationHandleType handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;
-  // Null for pooled memory, which belongs to its pool, and for mapped memory.
+  // Null for pooled memory, which belongs to its pool, and for mapped and graph memory.
   context* owner_context = nullptr;
   device* memory_device = nullptr;  // the device whose memory it is
   memory_pool* pool = nullptr;      // pooled memory only
@@ -74,12 +57,33 @@ struct allocation {
   array* owning_array = nullptr;  // array memory only
   // Graph memory only: its size, live or not; guarded by the map's lock.
   std::size_t graph_bytes = 0;
-  std::atomic<graph_block*> backing_block{nullptr};  // graph memory only
-  // Graph memory only: a bit for the ordinal of each device that may use it.
-  std::atomic<std::uint64_t> graph_users{0};
   // The shared memory in which the allocation lies, so that other processes can open it
   // (shared_store.hpp); null for private memory.
   shared_store* store = nullptr;
+};
+
+// A record of the address map (address_map.hpp). A record is live while its memory is allocated:
+// from open() to close(). Live records never overlap. Records are reused and never freed, so a
+// thread that has cached a pointer to a record can always check whether the record still holds an
+// address.
+//
+// Any thread may read a record without a lock between address_map::add() and address_map::remove().
+// While the record is live, only `sync_memops`, `access` and `piece` may change.
+struct allocation : allocation_traits {
+  std::atomic<std::uintptr_t> base{0};
+  std::atomic<std::size_t> bytes{0};  // as requested; 0 if not live
+  // Counts the lifetimes of the record; move_to() increments it.
+  std::atomic<std::uint32_t> generation{0};
+  std::size_t extent = 0;     // the bytes that it occupies, at least `bytes`
+  unsigned long long id = 0;  // unique among allocations
+  // The value of CU_POINTER_ATTRIBUTE_SYNC_MEMOPS. As on an H200, managed memory begins with true.
+  std::atomic<bool> sync_memops{false};
+  // The access that streams have. It may be less than read and write only for mapped memory and
+  // host pools.
+  std::atomic<abi::CUmemAccess_flags> access{abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  std::atomic<graph_block*> backing_block{nullptr};  // graph memory only
+  // Graph memory only: a bit for the ordinal of each device that may use it.
+  std::atomic<std::uint64_t> graph_users{0};
   // The allocation's index in store_header::pieces; -1 until shared_store::publish() has let other
   // processes open it.
   std::atomic<int> piece{-1};
@@ -101,7 +105,7 @@ struct allocation {
     return before <= live && count <= live - before;
   }
 
-  // Returns true if streams have this access.
+  // Returns true if streams have the `requested` access.
   [[nodiscard]] bool allows(abi::CUmemAccess_flags requested) const noexcept {
     return (access.load(std::memory_order_relaxed) & requested) == requested;
   }

@@ -23,7 +23,7 @@ class allocation_removal {
   allocation_removal(const allocation_removal&) = delete;
   allocation_removal& operator=(const allocation_removal&) = delete;
   ~allocation_removal() {
-    if (record_ != nullptr) record_->open(bytes_);
+    if (record_ != nullptr) address_map::instance().reopen(*record_, bytes_);
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }

@@ -51,16 +51,16 @@ CUresult create(context& owner_context, const CUDA_ARRAY3D_DESCRIPTOR& requested
   array* created = table.acquire();
   try {
     shape.memory =
-        &address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), extent);
+        &address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), extent,
+                                     {.kind = memory_kind::array,
+                                      .owner_context = &owner_context,
+                                      .memory_device = &owner_context.owner(),
+                                      .owning_array = created});
   } catch (...) {
     table.recycle(created);
     throw;
   }
   *created = shape;
-  shape.memory->kind = memory_kind::array;
-  shape.memory->owner_context = &owner_context;
-  shape.memory->memory_device = &owner_context.owner();
-  shape.memory->owning_array = created;
   block.release();
   *out = static_cast<CUarray>(table.publish(created));
   shape.memory->open(shape.bytes());

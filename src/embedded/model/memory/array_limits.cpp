@@ -56,10 +56,8 @@ const extent_limits& limits_of(const CUDA_ARRAY3D_DESCRIPTOR& requested) noexcep
 }
 
 bool within(const device& target_device, CUdevice_attribute limit, std::size_t extent) noexcept {
-  int maximum = 0;
   return limit == no_attribute ? extent == 0
-                               : target_device.attribute(limit, maximum) &&
-                                     extent <= static_cast<std::size_t>(maximum);
+                               : extent <= static_cast<std::size_t>(target_device.attribute(limit));
 }
 
 bool within(const device& target_device, const extent_limits& limits,

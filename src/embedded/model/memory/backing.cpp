@@ -21,16 +21,12 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 // Smaller blocks come from the heap, because a mapping costs system calls and whole pages.
 constexpr std::size_t smallest_mapping = std::size_t{64} << 10;
 
-constexpr std::size_t round_up_to(std::size_t bytes, std::size_t unit) noexcept {
-  return (bytes + unit - 1) / unit * unit;
-}
-
 // Returns the length of the mapping for a block: whole pages, or whole huge pages if the block is
 // at least as large as one. An address sanitizer build always adds at least a byte, to detect
 // overruns.
 constexpr std::size_t mapping_length(std::size_t bytes) noexcept {
-  if (os::asan_build) return round_up_to(bytes + 1, 4096);
-  return round_up_to(bytes, bytes >= huge_page ? huge_page : 4096);
+  if (os::asan_build) return os::round_up(bytes + 1, os::page_bytes);
+  return os::round_up(bytes, bytes >= huge_page ? huge_page : os::page_bytes);
 }
 
 // The address sanitizer is not told of blocks of this size or more, because its shadow memory would
@@ -51,23 +47,15 @@ void unmap(void* address, std::size_t length, shared_store* store) noexcept {
 
 // Maps new zeroed pages, in the store if there is one. Returns null if the system has none.
 void* map_pages(std::size_t length, shared_store* store) noexcept {
-  const std::size_t slack = length >= huge_page ? huge_page : 0;
-  void* mapped_address = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped_address == MAP_FAILED) return nullptr;
-  // Huge pages need an aligned start. Unmaps the pages before and after the aligned part.
-  const auto start = reinterpret_cast<std::uintptr_t>(mapped_address);
-  const std::uintptr_t aligned = slack != 0 ? round_up_to(start, huge_page) : start;
-  if (aligned != start) munmap(mapped_address, aligned - start);
-  if (const std::size_t rest = start + slack - aligned; rest != 0) {
-    munmap(reinterpret_cast<void*>(aligned + length), rest);
-  }
-  auto* pages = reinterpret_cast<void*>(aligned);
+  const bool huge = length >= huge_page;
+  void* const pages =
+      os::map_aligned(length, huge ? huge_page : os::page_bytes, PROT_READ | PROT_WRITE);
+  if (pages == nullptr) return nullptr;
   if (store != nullptr && !store->map_pages(pages, length)) {
     munmap(pages, length);
     return nullptr;
   }
-  if (slack != 0) madvise(pages, length, MADV_HUGEPAGE);
+  if (huge) madvise(pages, length, MADV_HUGEPAGE);
   return pages;
 }
 
@@ -141,7 +129,7 @@ void* allocate_mapping(std::size_t bytes, shared_store* store) noexcept {
   }
   if (void* cached = freed_mappings.take(length, store)) return cached;
   if (void* fresh = map_pages(length, store)) return fresh;
-  freed_mappings.clear();
+  freed_mappings.clear();  // the cache may hold the memory that the system lacks
   return map_pages(length, store);
 }
 
@@ -172,7 +160,9 @@ backing backing::allocate(std::size_t bytes, device* charged_device, shared_stor
     if (charged_device != nullptr) charged_device->release_memory(bytes);
     return {};
   }
-  return backing{address, bytes, charged_device, store};
+  backing allocated;
+  allocated.block_ = {address, {bytes, charged_device, store}};
+  return allocated;
 }
 
 void backing::drop_pages(void* address, std::size_t bytes) noexcept {

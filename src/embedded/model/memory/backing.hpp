@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
+#include <memory>
 
+#include "os/pages.hpp"
 #include "os/poison.hpp"
 
 namespace weir::embedded::model {
@@ -21,24 +22,7 @@ class backing {
 
   // Returns the bytes that an allocation of `bytes` bytes occupies.
   static constexpr std::size_t extent_of(std::size_t bytes) noexcept {
-    return os::asan_build ? bytes : (bytes + alignment - 1) / alignment * alignment;
-  }
-
-  backing() noexcept = default;
-  backing(backing&& other) noexcept
-      : address_{std::exchange(other.address_, nullptr)},
-        bytes_{other.bytes_},
-        charged_device_{other.charged_device_},
-        store_{other.store_} {}
-  backing& operator=(backing&& other) noexcept {
-    std::swap(address_, other.address_);
-    std::swap(bytes_, other.bytes_);
-    std::swap(charged_device_, other.charged_device_);
-    std::swap(store_, other.store_);
-    return *this;
-  }
-  ~backing() {
-    if (address_ != nullptr) deallocate(address_, bytes_, charged_device_, store_);
+    return os::asan_build ? bytes : os::round_up(bytes, alignment);
   }
 
   // Allocates a block. `charged_device`: the device whose memory it counts against, or null.
@@ -55,29 +39,22 @@ class backing {
   // small block, which comes from the heap.
   static void drop_pages(void* address, std::size_t bytes) noexcept;
 
-  [[nodiscard]] explicit operator bool() const noexcept { return address_ != nullptr; }
-  [[nodiscard]] void* get() const noexcept { return address_; }
-  void* release() noexcept { return std::exchange(address_, nullptr); }
+  [[nodiscard]] explicit operator bool() const noexcept { return block_ != nullptr; }
+  [[nodiscard]] void* get() const noexcept { return block_.get(); }
+  void* release() noexcept { return block_.release(); }
 
  private:
-  backing(void* address, std::size_t bytes, device* charged_device, shared_store* store) noexcept
-      : address_{address}, bytes_{bytes}, charged_device_{charged_device}, store_{store} {}
+  struct deleter {
+    std::size_t bytes;
+    device* charged_device;
+    shared_store* store;
 
-  void* address_ = nullptr;
-  std::size_t bytes_ = 0;
-  device* charged_device_ = nullptr;
-  shared_store* store_ = nullptr;
-};
+    void operator()(void* address) const noexcept {
+      deallocate(address, bytes, charged_device, store);
+    }
+  };
 
-// An operation of a stream that frees a released block. The stream runs it when the work before it
-// is complete.
-struct backing_release {
-  void* address;
-  std::size_t bytes;
-  device* charged_device;
-  shared_store* store = nullptr;
-
-  void run() const noexcept { backing::deallocate(address, bytes, charged_device, store); }
+  std::unique_ptr<void, deleter> block_;
 };
 
 }  // namespace weir::embedded::model

@@ -3,10 +3,10 @@
 #include "embedded/model/memory/managed_advice.hpp"
 
 #include <algorithm>
+#include <bitset>
 #include <iterator>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <unordered_map>
 
 #include "embedded/model/core/device.hpp"
@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::size_t page_size = 4096;
 
+constexpr std::size_t host_accessor = 64;  // a process has at most 64 devices
+
 // The advice on a page.
 struct page_advice {
   bool read_mostly = false;
@@ -28,7 +30,8 @@ struct page_advice {
   CUmemLocation prefetched_to = no_location;
   // The device whose memory the page counts against; null if none.
   device* charged_device = nullptr;
-  std::vector<CUdevice> accessed_by;  // CU_DEVICE_CPU for the host
+  // A bit for the ordinal of each device, and the bit host_accessor for the host.
+  std::bitset<host_accessor + 1> accessed_by;
 };
 
 // Intervals of pages, by the index of their first page. The first interval begins at page 0. Each
@@ -42,7 +45,7 @@ struct advice_registry {
   std::unordered_map<unsigned long long, intervals> advice_by_allocation;
 };
 
-advice_registry& registry() {
+advice_registry& advised_memory() {
   static advice_registry& created = *new advice_registry;
   return created;
 }
@@ -69,40 +72,30 @@ std::size_t bytes_of(intervals::const_iterator interval) {
   return (std::next(interval)->first - interval->first) * page_size;
 }
 
-// Changes the advice on all pages that the bytes touch, or throws and changes none. First calls
-// prepare(advice) for each interval of these pages. prepare() may throw and must make no visible
-// change. Then calls apply(advice, bytes) for each interval, which must not throw.
-template <class Prepare, class Change>
+// Changes the advice on all pages that the bytes touch, or throws and changes none. Calls
+// apply(advice, bytes) for each interval of these pages, which must not throw.
+template <class Change>
 void change_pages(const allocation& memory, std::uintptr_t address, std::size_t bytes,
-                  Prepare&& prepare, Change&& apply) {
+                  Change&& apply) {
   const page_range touched = pages_of(memory, address, bytes);
-  advice_registry& advised_memory = registry();
-  const std::lock_guard lock{advised_memory.mutex};
-  auto found = advised_memory.advice_by_allocation.find(memory.id);
-  if (found == advised_memory.advice_by_allocation.end())
-    found =
-        advised_memory.advice_by_allocation.emplace(memory.id, intervals{{0, page_advice{}}}).first;
+  const std::lock_guard lock{advised_memory().mutex};
+  auto found = advised_memory().advice_by_allocation.find(memory.id);
+  if (found == advised_memory().advice_by_allocation.end())
+    found = advised_memory()
+                .advice_by_allocation.emplace(memory.id, intervals{{0, page_advice{}}})
+                .first;
   intervals& advice_by_page = found->second;
   split(advice_by_page, touched.first);
   const auto end = split(advice_by_page, touched.last);
   const auto begin = advice_by_page.find(touched.first);
-  for (auto interval = begin; interval != end; ++interval) prepare(interval->second);
   for (auto interval = begin; interval != end; ++interval)
     apply(interval->second, bytes_of(interval));
 }
 
-// Returns the ordinal of a device, or CU_DEVICE_CPU.
-CUdevice ordinal_of(const CUmemLocation& location) {
-  return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
-}
-
-// Returns the position at which to insert a device, so that devices are in the order of their
-// ordinals and the host is last.
-std::vector<CUdevice>::const_iterator insert_position(const std::vector<CUdevice>& devices,
-                                                      CUdevice added) {
-  return std::ranges::find_if(devices, [&](CUdevice device) {
-    return device == CU_DEVICE_CPU || (added != CU_DEVICE_CPU && device > added);
-  });
+// Returns the bit of a device or the host in page_advice::accessed_by.
+std::size_t accessor_of(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? static_cast<std::size_t>(location.id)
+                                                      : host_accessor;
 }
 
 // Keeps in `common` only the advice that `added` has, too.
@@ -110,17 +103,14 @@ void merge(page_advice& common, const page_advice& added) {
   common.read_mostly = common.read_mostly && added.read_mostly;
   if (!same_location(common.preferred, added.preferred)) common.preferred = no_location;
   if (!same_location(common.prefetched_to, added.prefetched_to)) common.prefetched_to = no_location;
-  std::erase_if(common.accessed_by, [&](CUdevice device) {
-    return std::ranges::find(added.accessed_by, device) == added.accessed_by.end();
-  });
+  common.accessed_by &= added.accessed_by;
 }
 
 // Returns the advice that all pages have in common.
 page_advice common_advice(const allocation& memory, const page_range& requested) {
-  advice_registry& advised_memory = registry();
-  const std::lock_guard lock{advised_memory.mutex};
-  const auto found = advised_memory.advice_by_allocation.find(memory.id);
-  if (found == advised_memory.advice_by_allocation.end()) return {};
+  const std::lock_guard lock{advised_memory().mutex};
+  const auto found = advised_memory().advice_by_allocation.find(memory.id);
+  if (found == advised_memory().advice_by_allocation.end()) return {};
   const intervals& advice_by_page = found->second;
   auto interval = std::prev(advice_by_page.upper_bound(requested.first));
   page_advice common = interval->second;
@@ -131,7 +121,8 @@ page_advice common_advice(const allocation& memory, const page_range& requested)
 
 // Returns a location as one number: a device, the host, or CU_DEVICE_INVALID.
 int device_number_of(const CUmemLocation& location) {
-  return location.type == CU_MEM_LOCATION_TYPE_INVALID ? CU_DEVICE_INVALID : ordinal_of(location);
+  if (location.type == CU_MEM_LOCATION_TYPE_INVALID) return CU_DEVICE_INVALID;
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
 }
 
 // Returns true if advice with this preferred location has an effect. An H200 accepts a host node as
@@ -145,11 +136,7 @@ bool is_stored(const CUmemLocation& preferred) {
 
 void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes,
             CUmem_advise advice, const CUmemLocation& location) {
-  const auto make_room = [&](page_advice& page) {
-    if (advice == CU_MEM_ADVISE_SET_ACCESSED_BY)
-      page.accessed_by.reserve(page.accessed_by.size() + 1);
-  };
-  change_pages(memory, address, bytes, make_room, [&](page_advice& page, std::size_t) {
+  change_pages(memory, address, bytes, [&](page_advice& page, std::size_t) {
     switch (advice) {
       case CU_MEM_ADVISE_SET_READ_MOSTLY: page.read_mostly = true; break;
       case CU_MEM_ADVISE_UNSET_READ_MOSTLY: page.read_mostly = false; break;
@@ -157,14 +144,8 @@ void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes,
         if (is_stored(location)) page.preferred = location;
         break;
       case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: page.preferred = no_location; break;
-      case CU_MEM_ADVISE_SET_ACCESSED_BY:
-        std::erase(page.accessed_by, ordinal_of(location));
-        page.accessed_by.insert(insert_position(page.accessed_by, ordinal_of(location)),
-                                ordinal_of(location));
-        break;
-      case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
-        std::erase(page.accessed_by, ordinal_of(location));
-        break;
+      case CU_MEM_ADVISE_SET_ACCESSED_BY: page.accessed_by[accessor_of(location)] = true; break;
+      case CU_MEM_ADVISE_UNSET_ACCESSED_BY: page.accessed_by[accessor_of(location)] = false; break;
     }
   });
 }
@@ -174,8 +155,7 @@ void record_prefetch(const allocation& memory, std::uintptr_t address, std::size
   device* const destination_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE
                                          ? this_process().find_device(location.id)
                                          : nullptr;
-  const auto no_preparation = [](page_advice&) {};
-  change_pages(memory, address, bytes, no_preparation, [&](page_advice& page, std::size_t count) {
+  change_pages(memory, address, bytes, [&](page_advice& page, std::size_t count) {
     page.prefetched_to = location;
     if (destination_device == nullptr || destination_device == page.charged_device) return;
     if (page.charged_device != nullptr) page.charged_device->subtract_managed_bytes(count);
@@ -193,9 +173,13 @@ void query(const allocation& memory, std::uintptr_t address, std::size_t bytes,
       out[0] = device_number_of(common.preferred);
       break;
     case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: {
-      std::ranges::fill(out, CU_DEVICE_INVALID);
-      const std::size_t count = std::min(out.size(), common.accessed_by.size());
-      std::copy_n(common.accessed_by.begin(), count, out.begin());
+      // Devices in the order of their ordinals; the host is last.
+      std::size_t count = 0;
+      for (std::size_t i = 0; i <= host_accessor && count < out.size(); ++i) {
+        if (common.accessed_by[i])
+          out[count++] = i != host_accessor ? static_cast<CUdevice>(i) : CU_DEVICE_CPU;
+      }
+      std::ranges::fill(out.subspan(count), CU_DEVICE_INVALID);
       break;
     }
     case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
@@ -213,15 +197,14 @@ void query(const allocation& memory, std::uintptr_t address, std::size_t bytes,
 }
 
 void forget(const allocation& memory) noexcept {
-  advice_registry& advised_memory = registry();
-  const std::lock_guard lock{advised_memory.mutex};
-  const auto found = advised_memory.advice_by_allocation.find(memory.id);
-  if (found == advised_memory.advice_by_allocation.end()) return;
+  const std::lock_guard lock{advised_memory().mutex};
+  const auto found = advised_memory().advice_by_allocation.find(memory.id);
+  if (found == advised_memory().advice_by_allocation.end()) return;
   for (auto interval = found->second.cbegin(); interval != found->second.cend(); ++interval) {
     if (device* const target_device = interval->second.charged_device; target_device != nullptr)
       target_device->subtract_managed_bytes(bytes_of(interval));
   }
-  advised_memory.advice_by_allocation.erase(found);
+  advised_memory().advice_by_allocation.erase(found);
 }
 
 }  // namespace weir::embedded::model::managed_advice

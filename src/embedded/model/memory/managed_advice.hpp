@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "driver/abi.hpp"
 #include "embedded/model/memory/allocation.hpp"

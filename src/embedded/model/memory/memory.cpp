@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -31,23 +32,6 @@ using namespace abi;
 
 namespace {
 
-// Returns the device whose memory the allocation counts against, or null.
-device* charged_device(const allocation& record) noexcept {
-  return record.kind == memory_kind::device ? record.memory_device : nullptr;
-}
-
-// Removes a closed record from the address map, and returns the operation that frees the record's
-// memory. The memory must be freed only after the removal, because the next owner of the addresses
-// adds its own record. Other processes can no longer open the memory.
-backing_release remove_record(allocation& record) noexcept {
-  const backing_release release{reinterpret_cast<void*>(record.start()), record.extent,
-                                charged_device(record), record.store};
-  if (const int piece = record.piece.load(std::memory_order_relaxed); piece >= 0)
-    record.store->withdraw(piece);
-  address_map::instance().remove(record);
-  return release;
-}
-
 // Frees memory whose record is closed. Registered memory belongs to the program, so only its record
 // is removed.
 void free_record(allocation& record) noexcept {
@@ -56,8 +40,16 @@ void free_record(allocation& record) noexcept {
   if (kind == memory_kind::imported) return external::unmap(record);
   if (kind == memory_kind::opened) return ipc_memory::forget(record);
   if (kind == memory_kind::managed) managed_advice::forget(record);
-  const backing_release release = remove_record(record);
-  if (kind != memory_kind::registered) release.run();
+  // Other processes can no longer open the memory.
+  if (record.piece.load(std::memory_order_relaxed) >= 0) record.store->withdraw(record);
+  auto* const address = reinterpret_cast<void*>(record.start());
+  const std::size_t extent = record.extent;
+  // Only memory of cuMemAlloc counts against its device.
+  device* const charged = kind == memory_kind::device ? record.memory_device : nullptr;
+  shared_store* const store = record.store;
+  // The record is removed first, because the next owner of the addresses adds its own record.
+  address_map::instance().remove(record);
+  if (kind != memory_kind::registered) backing::deallocate(address, extent, charged, store);
 }
 
 // Waits for the work of the context that owns the memory, then frees it.
@@ -69,26 +61,18 @@ CUresult free_after_work(std::uintptr_t address, memory_kind kind) {
   return CUDA_SUCCESS;
 }
 
-// Returns the device or managed memory that starts at an address, or null if the driver returned no
-// such pointer.
+// The memory that cuMemFree frees. Other kinds have calls of their own.
+constexpr std::array freed_by_mem_free{memory_kind::device, memory_kind::managed,
+                                       memory_kind::pooled, memory_kind::imported,
+                                       memory_kind::graph};
+
+// Returns the memory that cuMemFree frees at an address, or null if the driver returned no such
+// pointer.
 allocation* find_device_memory(std::uintptr_t address) noexcept {
   allocation* found = address_map::find(address);
   if (found == nullptr || found->start() != address) return nullptr;
-  switch (found->kind) {
-    case memory_kind::device:
-    case memory_kind::managed:
-    case memory_kind::pooled:
-    case memory_kind::imported:
-    case memory_kind::graph: return found;
-    case memory_kind::pinned:
-    case memory_kind::registered:
-    case memory_kind::array:
-    case memory_kind::mapped:
-    case memory_kind::variable:
-    case memory_kind::managed_variable:
-    case memory_kind::opened: break;
-  }
-  return nullptr;
+  return std::ranges::find(freed_by_mem_free, found->kind) != freed_by_mem_free.end() ? found
+                                                                                      : nullptr;
 }
 
 CUresult free_pooled(allocation& block, std::uintptr_t address, engine::point until) {
@@ -121,14 +105,13 @@ bool is_mapped(std::uintptr_t address, std::size_t bytes) noexcept {
 }
 
 // Adds a record for a new allocation of a context. The record is not live yet, and now owns the
-// block.
-allocation& add_record(backing& block, std::size_t extent, memory_kind kind,
-                       context& owner_context) {
+// block. Sets the context and its device in `traits`.
+allocation& add_record(backing& block, std::size_t extent, context& owner_context,
+                       allocation_traits traits) {
+  traits.owner_context = &owner_context;
+  traits.memory_device = &owner_context.owner();
   allocation& record =
-      address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), extent);
-  record.kind = kind;
-  record.owner_context = &owner_context;
-  record.memory_device = &owner_context.owner();
+      address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), extent, traits);
   block.release();
   return record;
 }
@@ -142,8 +125,8 @@ CUresult allocate_device(context& owner_context, std::size_t bytes, CUdeviceptr*
   shared_store* store = shared_store::for_device(target_device.ordinal());
   backing block = pool_registry::allocate_backing(extent, target_device, store);
   if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
-  allocation& record = add_record(block, extent, memory_kind::device, owner_context);
-  record.store = store;
+  allocation& record =
+      add_record(block, extent, owner_context, {.kind = memory_kind::device, .store = store});
   *out = record.start();
   record.open(bytes);
   return CUDA_SUCCESS;
@@ -154,8 +137,9 @@ CUresult allocate_managed(context& owner_context, std::size_t bytes, unsigned fl
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
   backing block = backing::allocate(bytes, nullptr);
   if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
-  allocation& record = add_record(block, bytes, memory_kind::managed, owner_context);
-  record.flags = CU_MEMHOSTALLOC_DEVICEMAP;
+  allocation& record =
+      add_record(block, bytes, owner_context,
+                 {.kind = memory_kind::managed, .flags = CU_MEMHOSTALLOC_DEVICEMAP});
   record.sync_memops.store(true, std::memory_order_relaxed);
   *out = record.start();
   record.open(bytes);
@@ -200,12 +184,12 @@ CUresult allocate_pinned(context& owner_context, std::size_t bytes, unsigned fla
   if (bytes > host_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
   backing block = backing::allocate(bytes, nullptr);
   if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
-  allocation& record = add_record(block, bytes, memory_kind::pinned, owner_context);
-  record.on_host = true;
   // As on a GPU with unified addressing, pinned memory is always mapped. It is portable unless it
   // is write-combined.
-  record.flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
-  if ((flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0) record.flags |= CU_MEMHOSTALLOC_PORTABLE;
+  flags |= CU_MEMHOSTALLOC_DEVICEMAP;
+  if ((flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0) flags |= CU_MEMHOSTALLOC_PORTABLE;
+  allocation& record = add_record(block, bytes, owner_context,
+                                  {.kind = memory_kind::pinned, .on_host = true, .flags = flags});
   *out = reinterpret_cast<void*>(record.start());
   record.open(bytes);
   return CUDA_SUCCESS;
@@ -227,19 +211,20 @@ CUresult register_host(context& owner_context, void* pointer, std::size_t bytes,
   if (!is_mapped(address, bytes) || address_space::is_reserved(address))
     return CUDA_ERROR_INVALID_VALUE;
   memory_kind conflict{};
-  allocation* record = address_map::instance().add_registration(address, bytes, conflict);
+  allocation* record = address_map::instance().add_registration(
+      address, bytes, conflict,
+      {.kind = memory_kind::registered,
+       .on_host = true,
+       .flags = (flags & CU_MEMHOSTREGISTER_PORTABLE) | CU_MEMHOSTREGISTER_DEVICEMAP,
+       .owner_context = &owner_context,
+       .memory_device = &owner_context.owner()});
   if (record == nullptr) {
     return conflict == memory_kind::registered ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
                                                : CUDA_ERROR_INVALID_VALUE;
   }
-  record->kind = memory_kind::registered;
-  record->on_host = true;
-  record->owner_context = &owner_context;
-  record->memory_device = &owner_context.owner();
   if ((flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0) {
     record->access.store(CU_MEM_ACCESS_FLAGS_PROT_READ, std::memory_order_relaxed);
   }
-  record->flags = (flags & CU_MEMHOSTREGISTER_PORTABLE) | CU_MEMHOSTREGISTER_DEVICEMAP;
   record->open(bytes);
   return CUDA_SUCCESS;
 }

@@ -6,7 +6,6 @@
 #include <cstddef>
 
 #include "driver/abi.hpp"
-#include "embedded/model/memory/address_map.hpp"
 
 namespace weir::embedded::model {
 

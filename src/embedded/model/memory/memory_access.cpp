@@ -12,17 +12,6 @@ namespace weir::embedded::model {
 
 using namespace abi;
 
-namespace {
-
-bool pool_allows(const device& user_device, const allocation& record,
-                 CUmemAccess_flags requested) noexcept {
-  const memory_pool* const pool = record.pool;
-  if (pool == nullptr || pool->location().is_managed()) return true;
-  return (pool->access_of(user_device.ordinal()) & requested) == requested;
-}
-
-}  // namespace
-
 bool can_access(const memory_user& user, const allocation& record, std::uintptr_t address,
                 std::size_t bytes, CUmemAccess_flags requested) noexcept {
   if (user.user_context == nullptr) return true;
@@ -40,8 +29,12 @@ bool can_access(const memory_user& user, const allocation& record, std::uintptr_
       if (user.copies || record.memory_device == &user_device || record.owner_context == nullptr)
         return true;
       return record.owner_context == &user.user_context->base() ||
-             user.user_context->base().has_peer_access_from(*record.owner_context);
-    case memory_kind::pooled: return pool_allows(user_device, record, requested);
+             user.user_context->base().has_peer_access_to(*record.owner_context);
+    case memory_kind::pooled: {
+      const memory_pool* const pool = record.pool;  // null if another thread frees the memory
+      if (pool == nullptr || pool->location().is_managed()) return true;
+      return (pool->access_of(user_device.ordinal()) & requested) == requested;
+    }
     case memory_kind::mapped:
       return address_space::allows(user_device.ordinal(), address, bytes, requested);
     case memory_kind::graph:

@@ -28,9 +28,9 @@ struct copy_users {
   memory_user dst, src;
 };
 
-// Returns true if the user's device has this access to `bytes` bytes from `address` on, which lie
-// in the allocation `record`. If `record` is a mapping, the bytes may extend into the mappings
-// after it.
+// Returns true if the user's device has the `requested` access to `bytes` bytes from `address` on,
+// which lie in the allocation `record`. If `record` is a mapping, the bytes may extend into the
+// mappings after it.
 //
 // A device may access its own memory and host memory. It may access memory of pools and graphs, and
 // mappings, if access was granted. Memory owned by another device's context can always be copied;

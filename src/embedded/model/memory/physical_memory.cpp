@@ -3,14 +3,13 @@
 // memory.
 #include "embedded/model/memory/physical_memory.hpp"
 
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/memory/pool/pool_registry.hpp"
+#include "os/pages.hpp"
 
 namespace weir::embedded::model::physical {
 
@@ -28,7 +27,7 @@ struct label {
   CUmemAllocationProp properties;
 };
 constexpr char magic[16] = "weir allocation";
-constexpr std::size_t label_page = 4096;
+constexpr std::size_t label_page = os::page_bytes;
 static_assert(sizeof(label) <= label_page);
 
 physical_memory* find(CUmemGenericAllocationHandle handle) noexcept {
@@ -42,12 +41,11 @@ CUmemGenericAllocationHandle publish(physical_memory& created) noexcept {
 
 bool write_label(const os::shared_memory& segment, std::size_t bytes,
                  const CUmemAllocationProp& properties) noexcept {
-  void* const page = segment.map(bytes, label_page);
-  if (page == nullptr) return false;
+  const os::shared_pages page = segment.map(bytes, label_page);
+  if (!page) return false;
   label written{.magic = {}, .bytes = bytes, .properties = properties};
   std::memcpy(written.magic, magic, sizeof magic);
-  std::memcpy(page, &written, sizeof written);
-  munmap(page, label_page);
+  std::memcpy(page.get(), &written, sizeof written);
   return true;
 }
 
@@ -57,17 +55,16 @@ bool read_label(const os::shared_memory& segment, label& out) noexcept {
   const std::size_t whole = segment.bytes();
   if (!segment.is_sealed() || whole <= label_page || (whole - label_page) % granularity != 0)
     return false;
-  void* const page = segment.map(whole - label_page, label_page);
-  if (page == nullptr) return false;
-  std::memcpy(&out, page, sizeof out);
-  munmap(page, label_page);
+  const os::shared_pages page = segment.map(whole - label_page, label_page);
+  if (!page) return false;
+  std::memcpy(&out, page.get(), sizeof out);
   return std::memcmp(out.magic, magic, sizeof magic) == 0 && out.bytes == whole - label_page;
 }
 
 // Frees the memory if no handle and no mapping is left. The caller holds counts_mutex.
 void end_if_unused(physical_memory& memory) noexcept {
   if (memory.handles != 0 || memory.mappings != 0) return;
-  if (memory.memory_device != nullptr) memory.memory_device->release_memory(memory.bytes);
+  if (memory.memory_device != nullptr) memory.memory_device->release_memory(memory.pages.bytes());
   memory.pages = {};
   memory.segment = {};
   this_process().physical_memories.recycle(&memory);
@@ -80,12 +77,10 @@ bool may_be_exported(const CUmemAllocationProp& properties) noexcept {
 // Creates a physical_memory with one reference to its handle, from pages and the segment that holds
 // them.
 CUmemGenericAllocationHandle adopt(os::shared_pages pages, os::shared_memory segment,
-                                   std::size_t bytes, const CUmemAllocationProp& properties,
-                                   device* target_device) {
+                                   const CUmemAllocationProp& properties, device* target_device) {
   physical_memory& created = *this_process().physical_memories.acquire();
   created.pages = std::move(pages);
   created.segment = std::move(segment);
-  created.bytes = bytes;
   created.properties = properties;
   created.memory_device = target_device;
   created.handles = 1;
@@ -96,17 +91,12 @@ CUmemGenericAllocationHandle adopt(os::shared_pages pages, os::shared_memory seg
 // Returns an error unless the location is a device of the process, the host, or NUMA node 0, the
 // host's only node.
 CUresult check_location(const CUmemLocation& location) {
-  switch (location.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE:
-      return this_process().find_device(location.id) != nullptr ? CUDA_SUCCESS
-                                                                : CUDA_ERROR_INVALID_DEVICE;
-    case CU_MEM_LOCATION_TYPE_HOST: return CUDA_SUCCESS;
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-      return location.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-    case CU_MEM_LOCATION_TYPE_INVALID: break;
-  }
-  return CUDA_ERROR_INVALID_VALUE;
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+    return this_process().find_device(location.id) != nullptr ? CUDA_SUCCESS
+                                                              : CUDA_ERROR_INVALID_DEVICE;
+  const bool is_host = location.type == CU_MEM_LOCATION_TYPE_HOST ||
+                       (location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA && location.id == 0);
+  return is_host ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 // Returns an error if cuMemCreate cannot make memory with these properties.
@@ -138,15 +128,14 @@ CUresult create(std::size_t bytes, const CUmemAllocationProp& requested,
     pages = os::shared_pages::create(bytes);
   } else {
     segment = os::shared_memory::create(bytes + label_page, "weir-allocation");
-    if (segment && write_label(segment, bytes, requested))
-      pages = os::shared_pages::map_segment(segment, bytes);
+    if (segment && write_label(segment, bytes, requested)) pages = segment.map(0, bytes);
   }
   if (!pages) {
     if (target_device != nullptr) target_device->release_memory(bytes);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   try {
-    *out = adopt(std::move(pages), std::move(segment), bytes, requested, target_device);
+    *out = adopt(std::move(pages), std::move(segment), requested, target_device);
   } catch (...) {
     if (target_device != nullptr) target_device->release_memory(bytes);
     throw;
@@ -192,9 +181,9 @@ CUresult import_descriptor(int descriptor, CUmemGenericAllocationHandle* out) {
   if (const CUresult error = check_properties(stored_label.properties)) return error;
   // Imported memory cannot be exported.
   stored_label.properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
-  os::shared_pages pages = os::shared_pages::map_segment(segment, stored_label.bytes);
+  os::shared_pages pages = segment.map(0, stored_label.bytes);
   if (!pages) return CUDA_ERROR_OUT_OF_MEMORY;
-  *out = adopt(std::move(pages), {}, stored_label.bytes, stored_label.properties, nullptr);
+  *out = adopt(std::move(pages), {}, stored_label.properties, nullptr);
   return CUDA_SUCCESS;
 }
 

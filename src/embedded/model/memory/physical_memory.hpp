@@ -25,7 +25,6 @@ class device;
 struct physical_memory {
   os::shared_pages pages;
   os::shared_memory segment;  // exportable memory only: the segment that begins with `pages`
-  std::size_t bytes = 0;
   abi::CUmemAllocationProp properties{};
   // The device whose memory it counts against; null for host memory and for memory imported from
   // another process.

@@ -2,8 +2,6 @@
 // model/stream/box_copy.cpp - resolves the memory of both sides of a box copy.
 #include "embedded/model/stream/box_copy.hpp"
 
-#include <optional>
-
 #include "embedded/model/memory/array.hpp"
 
 namespace weir::embedded::model {
@@ -11,14 +9,6 @@ namespace weir::embedded::model {
 using namespace abi;
 
 namespace {
-
-// Returns a * b + c, or nothing if it overflows.
-std::optional<std::size_t> multiply_add(std::size_t a, std::size_t b, std::size_t c) {
-  std::size_t out = 0;
-  if (__builtin_mul_overflow(a, b, &out) || __builtin_add_overflow(out, c, &out))
-    return std::nullopt;
-  return out;
-}
 
 // The memory of one side of a copy, and the distances of its rows and slices in bytes.
 struct side_layout {
@@ -60,27 +50,30 @@ CUresult resolve_box(const box_operand& operand, const box_extent& size,
   const CUdeviceptr base = on_host ? reinterpret_cast<CUdeviceptr>(operand.host) : operand.device;
   if (base == 0) return CUDA_ERROR_INVALID_VALUE;
 
-  const auto row_end = multiply_add(1, operand.x, size.width);
-  const auto slice_end = multiply_add(1, operand.y, size.height);
+  bool overflows = false;
+  const auto multiply_add = [&](std::size_t a, std::size_t b, std::size_t c) {
+    std::size_t result = 0;
+    overflows |= __builtin_mul_overflow(a, b, &result);
+    overflows |= __builtin_add_overflow(result, c, &result);
+    return result;
+  };
+  const std::size_t row_end = multiply_add(1, operand.x, size.width);
+  const std::size_t slice_end = multiply_add(1, operand.y, size.height);
   const bool one_row = size.height == 1 && size.depth == 1;  // a single row needs no pitch
-  if (!row_end || !slice_end || (operand.pitch > max_pitch && !one_row))
-    return CUDA_ERROR_INVALID_VALUE;
-  out.pitch = operand.pitch != 0 ? operand.pitch : *row_end;
-  const std::size_t rows = operand.rows != 0 ? operand.rows : *slice_end;
-  if (out.pitch < *row_end || (size.depth > 1 && rows < *slice_end))
-    return CUDA_ERROR_INVALID_VALUE;
+  if (operand.pitch > max_pitch && !one_row) return CUDA_ERROR_INVALID_VALUE;
+  out.pitch = operand.pitch != 0 ? operand.pitch : row_end;
+  const std::size_t rows = operand.rows != 0 ? operand.rows : slice_end;
+  if (out.pitch < row_end || (size.depth > 1 && rows < slice_end)) return CUDA_ERROR_INVALID_VALUE;
 
-  const auto slice = multiply_add(rows, out.pitch, 0);
-  const auto offset_of_rows = multiply_add(operand.y, out.pitch, operand.x);
-  if (!slice || !offset_of_rows) return CUDA_ERROR_INVALID_VALUE;
-  out.slice = *slice;
-  const auto offset = multiply_add(operand.z, *slice, *offset_of_rows);
-  const auto last_slice = multiply_add(size.height - 1, out.pitch, size.width);
-  const auto span = last_slice ? multiply_add(size.depth - 1, *slice, *last_slice) : std::nullopt;
-  if (!offset || !span) return CUDA_ERROR_INVALID_VALUE;
+  out.slice = multiply_add(rows, out.pitch, 0);
+  const std::size_t offset =
+      multiply_add(operand.z, out.slice, multiply_add(operand.y, out.pitch, operand.x));
+  const std::size_t span =
+      multiply_add(size.depth - 1, out.slice, multiply_add(size.height - 1, out.pitch, size.width));
+  if (overflows) return CUDA_ERROR_INVALID_VALUE;
   const operand_kind kind =
       operand.type == CU_MEMORYTYPE_DEVICE ? operand_kind::known : operand_kind::any;
-  return resolve_operand(base + *offset, *span, kind, requested, out.operand, access, user);
+  return resolve_operand(base + offset, span, kind, requested, out.operand, access, user);
 }
 
 }  // namespace

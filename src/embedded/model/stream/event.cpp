@@ -2,7 +2,6 @@
 // model/stream/event.cpp - recording events, querying them, and elapsed times.
 #include "embedded/model/stream/event.hpp"
 
-#include <chrono>
 #include <mutex>
 
 #include "embedded/engine/waiting.hpp"
@@ -10,6 +9,7 @@
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/memory/pool/pool_registry.hpp"
 #include "embedded/model/stream/stream.hpp"
+#include "os/clock.hpp"
 
 namespace weir::embedded::model {
 
@@ -18,16 +18,6 @@ using engine::biased_lock;
 using engine::seqlock;
 using engine::timeline;
 
-namespace {
-
-std::int64_t now_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-}  // namespace
-
 // An operation that stores the time of a record, unless a record with a higher number has stored
 // its time already.
 struct event::write_timestamp {
@@ -35,7 +25,7 @@ struct event::write_timestamp {
   std::uint64_t record_number;
 
   void run() const noexcept {
-    const std::int64_t now = now_ns();
+    const std::int64_t now = weir::os::steady_nanoseconds();
     const std::lock_guard lock{recorded_event->completion_time_lock_};
     seqlock<completion_time>& stored = recorded_event->completion_time_;
     if (stored.load().number < record_number) stored.store({record_number, now});
@@ -72,10 +62,6 @@ CUresult event::open(context& owner_context, const CUipcEventHandle& handle) {
 
 void event::close() noexcept {
   if (shared()) shared_->end();
-  const biased_lock::section lock{record_lock_};
-  // Records that are still in progress then have lower numbers than the records of the next
-  // lifetime.
-  ++last_number_;
 }
 
 void event::end(context& dead_context) noexcept {
@@ -117,7 +103,7 @@ CUresult event::record(stream& target_stream) {
       pending.mark_recorded();
     });
   } else {
-    store_latest_with_next_number(target_stream.record());
+    store_untimed(target_stream.record());
   }
   return CUDA_SUCCESS;
 }
@@ -127,29 +113,26 @@ CUresult event::record(stream& target_stream) {
 // number is the last one. For a timed event, the time is needed too. If all earlier work of the
 // stream is complete, this function reads the clock; otherwise an operation does.
 void event::record_in(timeline::submission& pending) {
-  if (shared()) {
-    store_latest_with_next_number(shared_->record_in(pending));
-  } else if (timed()) {
-    pending.make_room();
-    const biased_lock::section lock{record_lock_};
-    const std::uint64_t number = ++last_number_;
-    const bool is_reached = pending.end().reached();
-    if (!is_reached)
-      pending.add(engine::make_unconditional_operation(write_timestamp{this, number}));
-    store_latest(pending.end(), number, is_reached ? now_ns() : 0);
-  } else {
-    store_latest_with_next_number(pending.end());
-  }
-}
-
-void event::store_latest_with_next_number(engine::point recorded) noexcept {
+  if (shared()) return store_untimed(shared_->record_in(pending));
+  if (!timed()) return store_untimed(pending.end());
+  pending.make_room(1);
   const biased_lock::section lock{record_lock_};
-  store_latest(recorded, ++last_number_, 0);
+  std::int64_t host_ns = 0;
+  if (pending.end().reached()) {
+    host_ns = weir::os::steady_nanoseconds();
+  } else {
+    pending.add(engine::make_unconditional_operation(write_timestamp{this, last_number_ + 1}));
+  }
+  store_latest(pending.end(), host_ns);
 }
 
-void event::store_latest(engine::point recorded, std::uint64_t number,
-                         std::int64_t host_ns) noexcept {
-  latest_.store({recorded, number, true, host_ns});
+void event::store_untimed(engine::point recorded) noexcept {
+  const biased_lock::section lock{record_lock_};
+  store_latest(recorded, 0);
+}
+
+void event::store_latest(engine::point recorded, std::int64_t host_ns) noexcept {
+  latest_.store({recorded, ++last_number_, true, host_ns});
   if (capture_id() != 0) set_capture_id(0);
 }
 

@@ -91,7 +91,8 @@ class event {
   [[nodiscard]] bool shared() const noexcept { return (flags_ & abi::CU_EVENT_INTERPROCESS) != 0; }
 
  private:
-  // The last record. `end_point` is null, and counts as reached, if the event was never recorded.
+  // The last record. `end_point` is no point, which counts as reached, if the event was never
+  // recorded.
   struct latest_record {
     engine::point end_point;
     std::uint64_t number;  // the value of last_number_ that the record got
@@ -108,11 +109,10 @@ class event {
   };
   struct write_timestamp;
   void begin_lifetime(context& owner_context, unsigned flags) noexcept;
-  // Stores the last record. The caller holds record_lock_.
-  void store_latest(engine::point recorded, std::uint64_t number, std::int64_t host_ns) noexcept;
-  // Gives a record that ends at the point the next number, and stores the record. Locks
-  // record_lock_.
-  void store_latest_with_next_number(engine::point recorded) noexcept;
+  // Stores a record that ends at the point, with the next number. The caller holds record_lock_.
+  void store_latest(engine::point recorded, std::int64_t host_ns) noexcept;
+  // Like store_latest(), for an event without timing. Locks record_lock_.
+  void store_untimed(engine::point recorded) noexcept;
 
   std::atomic<context*> context_{nullptr};
   unsigned flags_ = 0;
@@ -121,8 +121,9 @@ class event {
   std::atomic<unsigned long long> capture_id_{0};
   engine::biased_lock record_lock_;  // guards changes of the members below
   engine::seqlock<latest_record> latest_;
-  std::uint64_t last_number_ = 0;  // counts the records that began in all lifetimes
-  // Guards changes of completion_time_. Taken by the threads that run operations.
+  std::uint64_t last_number_ = 0;  // counts the records of all lifetimes, and their beginnings
+  // Guards changes of completion_time_. Taken by the threads that run operations, which would
+  // revoke the bias of record_lock_.
   weir::os::spin_lock completion_time_lock_;
   engine::seqlock<completion_time> completion_time_;
 };

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "embedded/engine/notify_written.hpp"
+#include "embedded/engine/value_waiters.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/core/thread_state.hpp"
 #include "embedded/model/memory/address_map.hpp"

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <variant>
+#include <vector>
 
 #include "embedded/engine/pending_value_writes.hpp"
 #include "embedded/engine/waiting.hpp"
@@ -179,6 +181,7 @@ CUresult stream::submit(const copy_work& work) {
 CUresult stream::submit(const pitched_copy_work& work) {
   if (class capture* c = capture()) return c->add(*this, work);
   auto box = std::make_unique<pitched_copy_work>(work);
+  // Runs also after a device failure, to free the box and the staging memory.
   submit(make_unconditional_operation(boxed_copy{box.get()}, kind_of(work.bytes())));
   box.release();
   return CUDA_SUCCESS;
@@ -200,6 +203,20 @@ CUresult stream::submit(const value_write& work) {
   if (class capture* c = capture()) return c->add(*this, work);
   engine::pending_value_writes::record(work.word, submit(make_operation(work)));
   return CUDA_SUCCESS;
+}
+
+void stream::submit_all(std::span<const value_work> works) {
+  submit_many([&](timeline::submission& pending) {
+    pending.make_room(works.size());
+    for (const value_work& work : works) {
+      if (const auto* const wait = std::get_if<value_wait>(&work)) {
+        pending.add(make_operation(*wait, operation_kind::wait_value));
+      } else if (const auto* const write = std::get_if<value_write>(&work)) {
+        pending.add(make_operation(*write));
+        engine::pending_value_writes::record(write->word, pending.end());
+      }
+    }
+  });
 }
 
 bool stream::work_done() const noexcept {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
@@ -17,8 +18,8 @@ namespace weir::embedded::model {
 class capture;
 class context;
 
-// The range of priorities, as on an H200; a smaller number is a higher priority. The engine treats
-// priorities as hints.
+// The range of priorities, as on an H200; a smaller number is a higher priority. The engine ignores
+// priorities, which CUDA defines as hints.
 inline constexpr int lowest_priority = 0;
 inline constexpr int highest_priority = -5;
 
@@ -63,6 +64,10 @@ class stream {
   abi::CUresult submit(const host_work& work);
   abi::CUresult submit(const value_wait& work);
   abi::CUresult submit(const value_write& work);
+
+  // Submits a batch of value operations, without other work in between. The stream is not part of a
+  // capture. Throws std::bad_alloc without submitting anything.
+  void submit_all(std::span<const value_work> works);
 
   // Submits an engine operation, also during a capture. Returns the point at which it is complete.
   engine::point submit(const engine::operation& op);

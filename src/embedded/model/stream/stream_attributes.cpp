@@ -23,10 +23,8 @@ std::mutex attributes_mutex;
 
 // Accepts a hit ratio that is not a number, as an H200 does.
 bool acceptable(const CUaccessPolicyWindow& window, const device& target_device) noexcept {
-  int maximum = 0;
-  const bool fits =
-      target_device.attribute(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, maximum) &&
-      window.num_bytes <= static_cast<std::size_t>(maximum);
+  const int max_bytes = target_device.attribute(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE);
+  const bool fits = window.num_bytes <= static_cast<std::size_t>(max_bytes);
   const bool outside = window.hitRatio < 0.0f || window.hitRatio > 1.0f;
   return fits && !outside && window.missProp != CU_ACCESS_PROPERTY_PERSISTING;
 }
@@ -40,9 +38,8 @@ bool acceptable(CUlaunchMemSyncDomain domain) noexcept {
 }
 
 bool acceptable(CUlaunchMemSyncDomainMap map, const device& target_device) noexcept {
-  int domains = 0;
-  return target_device.attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, domains) &&
-         map.default_ < domains && map.remote < domains;
+  const int domains = target_device.attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
+  return map.default_ < domains && map.remote < domains;
 }
 
 template <class Value>

@@ -17,8 +17,8 @@ using namespace abi;
 
 namespace {
 
-// Pageable sources up to this size are staged. For larger ones the second copy would cost more than
-// blocking the call.
+// Sources up to this size are staged. For larger ones the second copy would cost more than blocking
+// the call.
 constexpr std::size_t max_staged_bytes = std::size_t{1} << 20;
 
 struct free_deleter {

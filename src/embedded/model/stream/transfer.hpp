@@ -61,8 +61,9 @@ enum class access_time : std::uint8_t {
 // Finds the memory of one side of a set or copy, which spans `bytes` bytes from an address on.
 // `bytes` must not be 0. The default `user` may access all memory.
 //
-// Returns CUDA_ERROR_INVALID_VALUE for null, for memory unknown to the driver if `kind` is `known`,
-// for a range past the end of an allocation, and for missing access.
+// Returns CUDA_ERROR_INVALID_VALUE for addresses below 64 KiB, for memory unknown to the driver if
+// `kind` is `known`, for a range past the end of an allocation, and for missing access. A range may
+// extend over adjacent mappings of cuMemMap.
 inline abi::CUresult resolve_operand(std::uintptr_t address, std::size_t bytes, operand_kind kind,
                                      abi::CUmemAccess_flags requested, memory_operand& out,
                                      access_time time = access_time::now,
@@ -91,21 +92,21 @@ inline abi::CUresult resolve_operand(std::uintptr_t address, std::size_t bytes, 
   return abi::CUDA_SUCCESS;
 }
 
-// When a copy reads a pageable source.
+// When a copy reads its source.
 enum class source_access_order : std::uint8_t {
-  // Small sources are read during the call, which returns at once. Large sources are read in stream
-  // order, and the call waits.
+  // A small pageable source is read during the call, which returns at once. Any other source is
+  // read in stream order. For a large pageable one, the call waits.
   any_order,
-  during_call  // before the call returns, in every case
+  during_call  // before the call returns, whatever the source
 };
 
 // copy_async(), copy_sync() and memset_sync() return the driver's codes. If they throw
 // std::bad_alloc, they have submitted nothing.
 
-// Copies in stream order. A small pageable source is staged: the call copies it to the driver's own
-// memory and returns. The call blocks only for a pageable destination, or for a pageable source
-// that is too large to be staged. In a capture the call neither stages nor blocks; the captured
-// copy reads its source when it runs.
+// Copies in stream order. A source that is pageable, or has to be read during the call, is staged
+// if it is small: the call copies it to the driver's own memory and returns. The call blocks for
+// such a source if it is too large to be staged, and for a pageable destination. In a capture the
+// call neither stages nor blocks; the captured copy reads its source when it runs.
 abi::CUresult copy_async(stream& target_stream, const memory_operand& dst,
                          const memory_operand& src, std::size_t bytes,
                          source_access_order source_order = source_access_order::any_order);

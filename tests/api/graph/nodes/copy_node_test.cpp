@@ -329,9 +329,10 @@ TEST_F(CopyNode, ReturnedParametersShareOwnershipOfTheKeptMemory) {
   {
     const copy_node a = g.add(copy_parameters{std::vector<int>(100, 7), x});
     const copy_parameters read = a.parameters();
-    EXPECT_TRUE(*detail::node_access::owners_of(read).first);
+    EXPECT_TRUE(*detail::node_access::owners_in_exec(read, {}).first);
     a.set(read);
-    EXPECT_TRUE(*detail::node_access::owners_of(a.parameters()).first) << "set() keeps the owner";
+    EXPECT_TRUE(*detail::node_access::owners_in_exec(a.parameters(), {}).first)
+        << "set() keeps the owner";
     exec = g.instantiate();
     static_cast<void>(other.add(read));
   }
@@ -344,7 +345,7 @@ TEST_F(CopyNode, ReturnedParametersShareOwnershipOfTheKeptMemory) {
   s.sync();
   EXPECT_EQ(out[99], 7);
   const copy_node named = other.add(copy_parameters{x, y});
-  EXPECT_FALSE(*detail::node_access::owners_of(named.parameters()).first);
+  EXPECT_FALSE(*detail::node_access::owners_in_exec(named.parameters(), {}).first);
 }
 
 }  // namespace

@@ -124,8 +124,8 @@ TEST_F(EventNodes, ReturnedParametersShareOwnershipOfTheKeptEvent) {
   const event_wait_node b = g.add(event_wait_parameters{event{gpu}}, {a});
   a.set(a.parameters());
   b.set(b.parameters());
-  EXPECT_TRUE(*detail::node_access::owners_of(a.parameters()).first);
-  EXPECT_TRUE(*detail::node_access::owners_of(b.parameters()).first);
+  EXPECT_TRUE(*detail::node_access::owners_in_exec(a.parameters(), {}).first);
+  EXPECT_TRUE(*detail::node_access::owners_in_exec(b.parameters(), {}).first);
   drain_deferred();
   g.instantiate().launch(s);
   s.sync();

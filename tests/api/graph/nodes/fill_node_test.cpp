@@ -248,10 +248,10 @@ TEST_F(FillNode, ReturnedParametersShareOwnershipOfTheKeptMemory) {
   const auto y = std::make_shared<pinned_buffer<int>>(10);
   const fill_node a = g.add(fill_parameters{y, 7});
   a.set(a.parameters());
-  EXPECT_TRUE(*detail::node_access::owners_of(a.parameters()).first);
+  EXPECT_TRUE(*detail::node_access::owners_in_exec(a.parameters(), {}).first);
   g.remove(a);
   const fill_node b = g.add(fill_parameters{*y, 8});
-  EXPECT_FALSE(*detail::node_access::owners_of(b.parameters()).first);
+  EXPECT_FALSE(*detail::node_access::owners_in_exec(b.parameters(), {}).first);
 }
 
 }  // namespace

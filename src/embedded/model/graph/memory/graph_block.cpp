@@ -3,9 +3,10 @@
 // record.
 #include "embedded/model/graph/memory/graph_block.hpp"
 
+#include <mutex>
+
 #include "embedded/engine/wait_log.hpp"
 #include "embedded/model/core/device.hpp"
-#include "embedded/model/graph/memory/graph_memory.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/backing.hpp"
 #include "os/poison.hpp"
@@ -15,6 +16,7 @@ namespace weir::embedded::model {
 // The block does not count as used memory of the device until a launch claims it.
 std::shared_ptr<graph_block> graph_block::create(device& target_device, std::size_t bytes,
                                                  std::uint64_t users) {
+  // Lets reuse_policy find out for which earlier uses of a block a launch's stream has waited.
   engine::wait_log::enabled.store(true, std::memory_order_relaxed);
   backing addresses = backing::allocate(backing::extent_of(bytes), nullptr);
   if (!addresses) return nullptr;
@@ -34,7 +36,11 @@ graph_block::graph_block(device& owner_device, std::size_t count, std::uint64_t 
       record{address_map::instance().add_for_graph(*this)} {}
 
 graph_block::~graph_block() {
-  graph_memory::forget(*this);
+  {
+    const std::lock_guard lock{graph_memory_account::mutex()};
+    record.backing_block.store(nullptr, std::memory_order_relaxed);
+    if (backed) memory_device.graph_memory.remove(*this);
+  }
   address_map::instance().remove(record);
   if (fits()) os::unpoison(start, extent);
   backing::deallocate(start, extent, nullptr);

@@ -76,7 +76,8 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
   engine::point free_at{};
   // Keeps the block alive while its memory is live; else null.
   std::shared_ptr<graph_block> self_reference;
-  // The size of the live allocation; 0 if there is none.
+  // The size of the last launch's allocation; 0 before the first, and after cuMemFree or
+  // cuMemFreeAsync.
   std::size_t live_bytes = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/model/graph/memory/graph_memory.cpp - frees, trims and counts the memory of graphs.
+// embedded/model/graph/memory/graph_memory.cpp - frees the memory of graphs.
 #include "embedded/model/graph/memory/graph_memory.hpp"
 
 #include <mutex>
@@ -7,7 +7,7 @@
 
 #include "embedded/model/core/device.hpp"
 #include "embedded/model/memory/address_map.hpp"
-#include "embedded/model/memory/deferred_unmap.hpp"
+#include "embedded/model/memory/deferred_operation.hpp"
 #include "embedded/model/stream/stream.hpp"
 #include "os/poison.hpp"
 
@@ -83,42 +83,6 @@ CUresult free(allocation& record, std::uintptr_t address, stream* target_stream)
   block->status = state::unused;
   block->free_at = until;
   return CUDA_SUCCESS;
-}
-
-void trim(device& owner_device) noexcept {
-  const std::lock_guard lock{graph_memory_account::mutex()};
-  owner_device.graph_memory.trim(owner_device);
-}
-
-bool get(device& owner_device, CUgraphMem_attribute attribute, std::size_t& value) noexcept {
-  const std::lock_guard lock{graph_memory_account::mutex()};
-  const graph_memory_account& account = owner_device.graph_memory;
-  switch (attribute) {
-    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT: value = account.used(owner_device); return true;
-    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: value = account.used_high(owner_device); return true;
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: value = account.reserved(); return true;
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: value = account.reserved_high(); return true;
-  }
-  return false;
-}
-
-bool reset(device& owner_device, CUgraphMem_attribute attribute) noexcept {
-  const std::lock_guard lock{graph_memory_account::mutex()};
-  switch (attribute) {
-    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: owner_device.graph_memory.reset_used_high(); return true;
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
-      owner_device.graph_memory.reset_reserved_high();
-      return true;
-    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: break;
-  }
-  return false;
-}
-
-void forget(graph_block& block) noexcept {
-  const std::lock_guard lock{graph_memory_account::mutex()};
-  block.record.backing_block.store(nullptr, std::memory_order_relaxed);
-  if (block.backed) block.memory_device.graph_memory.remove(block);
 }
 
 }  // namespace weir::embedded::model::graph_memory

@@ -15,8 +15,8 @@
 
 namespace weir::embedded::model {
 
-class device;
 class graph;
+class graph_memory_account;
 struct graph_node;
 class stream;
 
@@ -41,9 +41,9 @@ struct graph_memory_usage {
 // A block is the memory of an allocation node (graph_block.hpp). The submission of a launch or free
 // changes at once which blocks are live, that is allocated, and which count against a device. The
 // work that uses the memory runs later, in stream order. An unused block keeps its memory for the
-// next launch. It loses the memory by trim(), or when another launch or allocation finds no other
-// memory. Graphs reserve memory of a device in whole chunks, of 32 MiB as on an H200
-// (device::chunk()).
+// next launch. It loses the memory by graph_memory_account::trim(), or when another launch or
+// allocation finds no other memory. Graphs reserve memory of a device in whole chunks, of 32 MiB as
+// on an H200 (device::chunk()).
 //
 // Functions that return CUresult return the driver's codes. Functions that are not noexcept throw
 // std::bad_alloc. Thread safety: all functions may be called from any thread. The caller of a
@@ -71,19 +71,7 @@ abi::CUresult add_free(graph& target_graph, abi::CUdeviceptr address,
 // CUDA_ERROR_INVALID_VALUE if no live allocation starts at the address.
 abi::CUresult free(allocation& record, std::uintptr_t address, stream* target_stream);
 
-// Returns to the device all reserved memory that no allocation and no unfinished launch uses.
-void trim(device& owner_device) noexcept;
-
-// Gets the value of a CU_GRAPH_MEM_ATTR_*. Returns false for an unknown attribute.
-bool get(device& owner_device, abi::CUgraphMem_attribute attribute, std::size_t& value) noexcept;
-// Resets a high-water mark, CU_GRAPH_MEM_ATTR_*_HIGH, to the current value. Returns false for all
-// other attributes.
-bool reset(device& owner_device, abi::CUgraphMem_attribute attribute) noexcept;
-
-// Removes a block that is being destroyed from the account of its device.
-void forget(graph_block& block) noexcept;
-
-// What a launch does if memory of its graph is still live from an earlier launch: fail, or free
+// The action of a launch if memory of its graph is still live from an earlier launch: fail, or free
 // that memory first (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH).
 enum class leftover_policy : std::uint8_t { refuse, free_on_launch };
 
@@ -116,7 +104,7 @@ class launch {
   // The caller holds graph_memory_account::mutex() for the functions below.
   abi::CUresult check(leftover_policy policy) const noexcept;
   bool find_memory();
-  bool find_device_memory(device& target_device, std::size_t bytes) noexcept;
+  bool find_device_memory(graph_memory_account& account, std::size_t bytes) noexcept;
   void claim_memory() noexcept;
 
   const graph_memory_usage& usage_;

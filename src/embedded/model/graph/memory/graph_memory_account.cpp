@@ -10,11 +10,9 @@
 
 namespace weir::embedded::model {
 
-namespace {
+using namespace abi;
 
-std::size_t round_to_chunks(const device& owner_device, std::size_t bytes) noexcept {
-  return (bytes + owner_device.chunk() - 1) / owner_device.chunk() * owner_device.chunk();
-}
+namespace {
 
 bool is_idle(const graph_block& block) noexcept {
   return block.status == graph_block::state::unused && block.free_at.reached();
@@ -27,10 +25,14 @@ std::mutex& graph_memory_account::mutex() noexcept {
   return accounts_mutex;
 }
 
-bool graph_memory_account::reserve(device& source_device, std::size_t bytes) noexcept {
-  const std::size_t requested = round_to_chunks(source_device, bytes);
+std::size_t graph_memory_account::round_to_chunks(std::size_t bytes) const noexcept {
+  return (bytes + device_.chunk() - 1) / device_.chunk() * device_.chunk();
+}
+
+bool graph_memory_account::reserve(std::size_t bytes) noexcept {
+  const std::size_t requested = round_to_chunks(bytes);
   if (requested <= reserved_) return true;
-  if (!source_device.reserve_memory(requested - reserved_)) return false;
+  if (!device_.reserve_memory(requested - reserved_)) return false;
   reserved_ = requested;
   reserved_high_ = std::max(reserved_high_, reserved_);
   return true;
@@ -53,32 +55,46 @@ void graph_memory_account::remove(graph_block& block) noexcept {
   used_ -= block.extent;
 }
 
-bool graph_memory_account::reserve_from_idle(device& source_device, std::size_t more) noexcept {
+bool graph_memory_account::reserve_from_idle(std::size_t more) noexcept {
   for (std::size_t i = backed_.size(); i-- > 0;) {
     if (!is_idle(*backed_[i])) continue;
     backed_[i]->drop_pages();
     remove(*backed_[i]);
-    if (reserve(source_device, used_ + more)) return true;
+    if (reserve(used_ + more)) return true;
   }
   return false;
 }
 
-void graph_memory_account::trim(device& target_device) noexcept {
+void graph_memory_account::trim() noexcept {
+  const std::lock_guard lock{mutex()};
   for (std::size_t i = backed_.size(); i-- > 0;) {
     if (!is_idle(*backed_[i])) continue;
     backed_[i]->drop_pages();
     remove(*backed_[i]);
   }
-  const std::size_t needed = round_to_chunks(target_device, used_);
-  target_device.release_memory(reserved_ - needed);
+  const std::size_t needed = round_to_chunks(used_);
+  device_.release_memory(reserved_ - needed);
   reserved_ = needed;
 }
 
-std::size_t graph_memory_account::used(const device& owner_device) const noexcept {
-  return round_to_chunks(owner_device, used_);
+bool graph_memory_account::get(CUgraphMem_attribute attribute, std::size_t& value) const noexcept {
+  const std::lock_guard lock{mutex()};
+  switch (attribute) {
+    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT: value = round_to_chunks(used_); return true;
+    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: value = round_to_chunks(used_high_); return true;
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: value = reserved_; return true;
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: value = reserved_high_; return true;
+  }
+  return false;
 }
-std::size_t graph_memory_account::used_high(const device& owner_device) const noexcept {
-  return round_to_chunks(owner_device, used_high_);
+
+bool graph_memory_account::reset(CUgraphMem_attribute attribute) noexcept {
+  const std::lock_guard lock{mutex()};
+  switch (attribute) {
+    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: used_high_ = used_; return true;
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: reserved_high_ = reserved_; return true;
+    default: return false;
+  }
 }
 
 }  // namespace weir::embedded::model

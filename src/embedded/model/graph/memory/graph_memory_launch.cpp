@@ -106,7 +106,7 @@ bool launch::find_memory() {
     if (block.status == state::unused) block.status = state::submitted;
   });
   const bool enough = std::ranges::all_of(requirements, [&](const auto& requirement) {
-    return find_device_memory(*requirement.first, requirement.second);
+    return find_device_memory(requirement.first->graph_memory, requirement.second);
   });
   if (!enough) {
     for_each_allocated(usage_, [](graph_block& block) {
@@ -116,12 +116,10 @@ bool launch::find_memory() {
   return enough;
 }
 
-bool launch::find_device_memory(device& target_device, std::size_t bytes) noexcept {
-  graph_memory_account& account = target_device.graph_memory;
-  if (account.reserve(target_device, account.used() + bytes) ||
-      account.reserve_from_idle(target_device, bytes))
-    return true;
-  // Takes memory from blocks whose last use is known to precede this launch in its stream.
+// Finds `bytes` more bytes on one device: unreserved memory, then memory of idle blocks, then
+// memory of blocks that are idle once the stream reaches the launch (displaced_blocks_).
+bool launch::find_device_memory(graph_memory_account& account, std::size_t bytes) noexcept {
+  if (account.reserve(account.used() + bytes) || account.reserve_from_idle(bytes)) return true;
   const reuse_policy reuse{target_stream_.timeline(), reuse_policy::event_dependencies::follow,
                            reuse_policy::reuse_level::known};
   std::size_t requested = account.used() + bytes;
@@ -131,7 +129,7 @@ bool launch::find_device_memory(device& target_device, std::size_t bytes) noexce
     if (block_reference == nullptr) continue;  // the block is being destroyed
     displaced_blocks_->push_back(std::move(block_reference));
     requested -= block->extent;
-    if (account.reserve(target_device, requested)) return true;
+    if (account.reserve(requested)) return true;
   }
   return false;
 }
@@ -142,7 +140,7 @@ void launch::claim_memory() noexcept {
     if (!block.backed) block.memory_device.graph_memory.add(block);
     block.live_bytes = block.bytes;
     os::unpoison(block.start, block.extent);
-    if (block.status == state::live) {
+    if (block.status == state::live) {  // freed on launch; the last launch is awaited anyway
       (void)block.record.close();
     } else if (!block.free_at.reached()) {
       prerequisites_.push_back(block.free_at);

@@ -144,6 +144,7 @@ CUresult add_free(graph& target_graph, CUdeviceptr address,
                       : std::ranges::find(block->freed_in, graph_handle) != block->freed_in.end()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  // A body is accepted here, as in add_allocation().
   if (target_graph.is_subgraph() && !target_graph.is_body()) return CUDA_ERROR_NOT_SUPPORTED;
   if (!in_owning_graph) block->freed_in.reserve(block->freed_in.size() + 1);
   out = &target_graph.add(free_params{block}, predecessors);

@@ -15,6 +15,7 @@
 #include "embedded/model/memory/managed_advice.hpp"
 #include "embedded/model/memory/pool/pool_registry.hpp"
 #include "embedded/model/stream/stream.hpp"
+#include "os/pages.hpp"
 #include "os/poison.hpp"
 
 namespace weir::embedded::model {
@@ -23,25 +24,22 @@ using namespace abi;
 
 namespace {
 
-constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
-  return (bytes + unit - 1) / unit * unit;
-}
-
 // Returns the bytes that a block of `bytes` bytes occupies.
 constexpr std::size_t block_extent(std::size_t bytes) noexcept {
-  return round_up(bytes, backing::alignment);
+  return os::round_up(bytes, backing::alignment);
 }
 
 }  // namespace
 
 void memory_pool::open(device& target_device, const pool_location& location,
-                       std::size_t max_bytes) {
+                       std::size_t max_bytes) noexcept {
+  // Lets reuse_policy find out for which frees a stream has waited.
   engine::wait_log::enabled.store(true, std::memory_order_relaxed);
   const std::lock_guard lock{lock_};
   device_.store(&target_device, std::memory_order_relaxed);
   location_ = location;
   chunk_bytes_ = target_device.chunk();
-  max_bytes_ = round_up(max_bytes, chunk_bytes_);
+  max_bytes_ = os::round_up(max_bytes, chunk_bytes_);
   attributes_ = {};
   destroyed_ = false;
   access_.clear();
@@ -60,9 +58,12 @@ bool memory_pool::is_finished() const noexcept {
 }
 
 void memory_pool::close() noexcept {
-  const std::lock_guard lock{lock_};
-  space_.close();
-  range_.unmap(sharing.store());
+  {
+    const std::lock_guard lock{lock_};
+    space_.close();
+    range_.unmap(sharing.store());
+  }
+  sharing.clear();  // without the spin lock, because it takes a mutex and unmaps memory
 }
 
 CUresult memory_pool::allocate(std::size_t bytes, stream& requesting_stream,
@@ -103,23 +104,16 @@ bool memory_pool::free(allocation& record, std::uintptr_t address, engine::point
   // (trim_to_threshold()).
   const bool poison_later = os::asan_build && !until.reached();
   if (os::asan_build && !poison_later) os::poison(reinterpret_cast<void*>(address), bytes);
-  if (poison_later || (attributes_.reserved > attributes_.release_threshold && space_.has_idle()))
-    pool_registry::request_trim();
+  if (poison_later || has_idle_above_threshold()) pool_registry::request_trim();
   return true;
 }
 
-reuse_policy memory_pool::policy_for(const stream& requesting_stream,
-                                     reuse_policy::reuse_level level) const noexcept {
+reuse_policy memory_pool::policy_for(const stream& requesting_stream) const noexcept {
   using event_dependencies = reuse_policy::event_dependencies;
+  using reuse_level = reuse_policy::reuse_level;
   return {requesting_stream.timeline(),
           attributes_.follows_events ? event_dependencies::follow : event_dependencies::ignore,
-          level};
-}
-
-reuse_policy memory_pool::policy_for(const stream& requesting_stream) const noexcept {
-  return policy_for(requesting_stream, attributes_.opportunistic
-                                           ? reuse_policy::reuse_level::complete
-                                           : reuse_policy::reuse_level::known);
+          attributes_.opportunistic ? reuse_level::complete : reuse_level::known};
 }
 
 pool_block* memory_pool::find(std::size_t extent, const reuse_policy& policy) noexcept {
@@ -167,7 +161,8 @@ allocation* memory_pool::allocate_pending(std::size_t bytes, stream& requesting_
   {
     const std::lock_guard lock{lock_};
     if (!attributes_.internal_dependencies || generation() != expected_generation) return nullptr;
-    block = find(extent, policy_for(requesting_stream, reuse_policy::reuse_level::all));
+    block = find(extent, {requesting_stream.timeline(), reuse_policy::event_dependencies::follow,
+                          reuse_policy::reuse_level::all});
     if (block == nullptr) return nullptr;
     std::size_t joined_bytes = 0;
     for (const pool_block* part = block; joined_bytes < extent; part = part->next) {
@@ -194,11 +189,16 @@ bool memory_pool::grow(std::size_t extent, stream& requesting_stream,
   if (try_grow(extent, requesting_stream, expected_generation)) return true;
   release_all_idle(&requesting_stream);
   if (try_grow(extent, requesting_stream, expected_generation)) return true;
-  if (would_exceed_limit(extent, expected_generation)) return false;
+  {
+    const std::lock_guard lock{lock_};
+    if (would_exceed_limit(extent)) return false;
+  }
   pool_registry::release_all_idle(owner_device(), &requesting_stream);
   return try_grow(extent, requesting_stream, expected_generation);
 }
 
+// Makes one attempt of grow(). Also returns true if another thread has freed enough memory
+// meanwhile.
 bool memory_pool::try_grow(std::size_t extent, const stream& requesting_stream,
                            std::uint64_t expected_generation) {
   const std::lock_guard lock{lock_};
@@ -208,7 +208,7 @@ bool memory_pool::try_grow(std::size_t extent, const stream& requesting_stream,
   pool_block* const uncommitted =
       space_.find_uncommitted(extent, policy_for(requesting_stream), missing);
   if (uncommitted == nullptr) return find(extent, policy_for(requesting_stream)) != nullptr;
-  if (max_bytes_ != 0 && attributes_.reserved + missing > max_bytes_) return false;
+  if (would_exceed_limit(missing)) return false;
   device* const charged = charged_device();
   if (charged != nullptr && !charged->reserve_memory(missing)) return false;
   const auto release_rest = [&] {
@@ -248,48 +248,40 @@ void memory_pool::commit_missing(pool_block& first_uncommitted, std::size_t& mis
 // need redzone_factor times as many addresses.
 bool memory_pool::open_space() {
   const std::size_t requested =
-      round_up(2 * owner_device().total_memory(), chunk_bytes_) * redzone_factor;
+      os::round_up(2 * owner_device().total_memory(), chunk_bytes_) * redzone_factor;
   if (range_.address() == nullptr && !range_.reserve(requested, chunk_bytes_ * redzone_factor))
     return false;
   space_.open(range_.address(), range_.bytes() / redzone_factor, chunk_bytes_);
   return true;
 }
 
-bool memory_pool::would_exceed_limit(std::size_t additional_bytes,
-                                     std::uint64_t expected_generation) const noexcept {
-  const std::lock_guard lock{lock_};
-  if (generation() != expected_generation) return true;
+bool memory_pool::would_exceed_limit(std::size_t additional_bytes) const noexcept {
   return max_bytes_ != 0 && attributes_.reserved + additional_bytes > max_bytes_;
 }
 
+bool memory_pool::has_idle_above_threshold() const noexcept {
+  return attributes_.reserved > attributes_.release_threshold && space_.has_idle();
+}
+
 void memory_pool::trim(std::size_t keep) noexcept {
-  release_idle(trim_bound::at_least, keep, completion::known_to_host, nullptr);
+  const std::lock_guard lock{lock_};
+  release_idle(keep + chunk_bytes_ - 1, completion::known_to_host, nullptr);
 }
 
 bool memory_pool::trim_to_threshold() noexcept {
-  std::size_t threshold;
-  bool pool_destroyed;
-  bool still_used = false;
-  {
-    const std::lock_guard lock{lock_};
-    if (os::asan_build) still_used = poison_free();
-    if (destroyed_ && attributes_.reserved == 0) return space_.has_uncommitted_in_use();
-    if (attributes_.reserved <= attributes_.release_threshold || !space_.has_idle())
-      return still_used;
-    threshold = attributes_.release_threshold;
-    pool_destroyed = destroyed_;
-  }
-  release_idle(trim_bound::at_most, threshold,
-               pool_destroyed ? completion::reached : completion::known_to_host, nullptr);
   const std::lock_guard lock{lock_};
-  return still_used || (attributes_.reserved > attributes_.release_threshold && space_.has_idle());
+  const bool still_used = os::asan_build && poison_free();
+  if (destroyed_ && attributes_.reserved == 0) return space_.has_uncommitted_in_use();
+  release_idle(attributes_.release_threshold,
+               destroyed_ ? completion::reached : completion::known_to_host, nullptr);
+  return still_used || has_idle_above_threshold();
 }
 
 // Poisons the free blocks that no work uses any more. Returns true if work may still use other free
 // blocks.
 bool memory_pool::poison_free() const noexcept {
   bool still_used = false;
-  space_.for_each_free([&](const pool_block& block) {
+  space_.for_each(pool_block::state::free, [&](const pool_block& block) {
     if (block.free_at.reached())
       os::poison(reinterpret_cast<void*>(space_.address_of(block)), block.extent * redzone_factor);
     else
@@ -299,19 +291,15 @@ bool memory_pool::poison_free() const noexcept {
 }
 
 void memory_pool::release_all_idle(stream* requesting_stream) noexcept {
-  release_idle(trim_bound::at_least, 0, completion::reached, requesting_stream);
+  const std::lock_guard lock{lock_};
+  release_idle(0, completion::reached, requesting_stream);
 }
 
-// Returns idle chunks to the device while `bound` and `bytes` allow it. A chunk qualifies if no
-// work uses it, or if only work of the requesting stream does.
-void memory_pool::release_idle(trim_bound bound, std::size_t bytes, completion required,
+// Returns idle chunks to the device while more than `limit` bytes are reserved. A chunk qualifies
+// if no work uses it, or if only work of the requesting stream does.
+void memory_pool::release_idle(std::size_t limit, completion required,
                                const stream* requesting_stream) noexcept {
-  const std::lock_guard lock{lock_};
-  const auto may_release_chunk = [&] {
-    if (bound == trim_bound::at_most) return attributes_.reserved > bytes;
-    return attributes_.reserved >= chunk_bytes_ && attributes_.reserved - chunk_bytes_ >= bytes;
-  };
-  while (may_release_chunk()) {
+  while (attributes_.reserved > limit) {
     const pool_space::idle_memory idle = space_.decommit_idle(
         required, requesting_stream != nullptr ? &requesting_stream->timeline() : nullptr);
     if (idle.address == nullptr) return;
@@ -345,21 +333,28 @@ CUmemAccess_flags memory_pool::access_of(int user) const noexcept {
       location_.is_device() ? user == owner_device().ordinal() : location_.is_host() && user < 0;
   if (is_own) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   const std::lock_guard lock{lock_};
-  return access_.get(user);
+  const auto granted = access_.find(user);
+  return granted != access_.end() ? granted->second : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
 void memory_pool::set_access(int user, CUmemAccess_flags flags) {
   const std::lock_guard lock{lock_};
-  access_.set(user, flags);
+  access_[user] = flags;
   const CUmemAccess_flags stream_access = access_of_streams();
-  space_.for_each_in_use(
-      [&](allocation& memory) { memory.access.store(stream_access, std::memory_order_relaxed); });
+  space_.for_each(pool_block::state::in_use, [&](const pool_block& block) {
+    block.record->access.store(stream_access, std::memory_order_relaxed);
+  });
 }
 
 // Returns the access that streams have to the pool's blocks. For a host pool it is the highest
 // access that was granted to any device, else it is full access.
 CUmemAccess_flags memory_pool::access_of_streams() const noexcept {
-  return location_.is_host() ? access_.highest_of_devices() : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  if (!location_.is_host()) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  CUmemAccess_flags highest = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  for (const auto& [user, flags] : access_) {
+    if (user >= 0) highest = std::max(highest, flags);
+  }
+  return highest;
 }
 
 }  // namespace weir::embedded::model

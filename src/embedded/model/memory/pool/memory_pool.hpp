@@ -6,12 +6,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/model/ipc/pool_sharing.hpp"
 #include "embedded/model/memory/allocation.hpp"
-#include "embedded/model/memory/pool/pool_access.hpp"
 #include "embedded/model/memory/pool/pool_attributes.hpp"
 #include "embedded/model/memory/pool/pool_location.hpp"
 #include "embedded/model/memory/pool/pool_range.hpp"
@@ -48,9 +48,8 @@ class stream;
 // Thread safety: all members may be called from any thread.
 class memory_pool {
  public:
-  // Begins a lifetime. `target_device` is the device of the location, or device 0. Throws
-  // std::bad_alloc.
-  void open(device& target_device, const pool_location& location, std::size_t max_bytes);
+  // Begins a lifetime. `target_device` is the device of the location, or device 0.
+  void open(device& target_device, const pool_location& location, std::size_t max_bytes) noexcept;
 
   // Destroys the pool for the program; blocks in use stay valid. Sets the release threshold to 0,
   // so that all idle memory returns to the device.
@@ -58,7 +57,7 @@ class memory_pool {
   // Returns true if the pool was destroyed, all its blocks are free, and its memory was returned.
   [[nodiscard]] bool is_finished() const noexcept;
 
-  // Frees the addresses of a pool for which is_finished() returns true.
+  // Frees the addresses of a pool for which is_finished() returns true, and ends its sharing.
   void close() noexcept;
 
   // Returns the handle of the pool, also after the pool is destroyed.
@@ -83,7 +82,8 @@ class memory_pool {
   bool free(allocation& block, std::uintptr_t address, engine::point until);
 
   // Returns idle chunks to the device while at least `keep` bytes stay reserved. A chunk stays
-  // unless a wait of the host has shown that the work that used it is complete.
+  // unless a wait of the host has shown that the work that used it is complete. The sum of `keep`
+  // and the size of a chunk must not wrap around.
   void trim(std::size_t keep) noexcept;
 
   // Gets an attribute like pool_attributes::get().
@@ -92,8 +92,11 @@ class memory_pool {
   // of the host returns idle memory above the new threshold.
   abi::CUresult set(abi::CUmemPool_attribute attribute, const void* value) noexcept;
 
-  // Returns the access of `user`: the ordinal of a device, pool_access::host or
-  // pool_access::host_node. The pool's own location always has full access.
+  // The users of access_of() that are no devices.
+  static constexpr int host = -1;
+  static constexpr int host_node = -2;
+  // Returns the access of `user`: the ordinal of a device, `host` or `host_node`. The pool's own
+  // location always has full access.
   [[nodiscard]] abi::CUmemAccess_flags access_of(int user) const noexcept;
   // Sets the access of `user`, as in access_of(). Throws std::bad_alloc.
   void set_access(int user, abi::CUmemAccess_flags flags);
@@ -105,9 +108,9 @@ class memory_pool {
 
   pool_sharing sharing;  // the state of a pool that is shared with other processes
 
-  // Returns idle memory above the release threshold to the device. Returns true if memory above the
-  // threshold remains, because work that used it is not known to be complete. In an address
-  // sanitizer build, also poisons free blocks that no work uses.
+  // Returns idle memory above the release threshold to the device. Returns true if it must be
+  // called again: idle memory above the threshold remains, or work may still use returned memory.
+  // In an address sanitizer build, also poisons free blocks that no work uses.
   bool trim_to_threshold() noexcept;
 
   // Called if the device has run out of memory: returns all idle memory that no work uses. If
@@ -117,18 +120,15 @@ class memory_pool {
   void release_all_idle(stream* requesting_stream) noexcept;
 
  private:
-  // The caller holds lock_ for policy_for(), find(), make_live(), open_space(), commit_missing(),
-  // poison_free() and access_of_streams(). allocate_free(), allocate_pending(), grow(), try_grow(),
-  // would_exceed_limit() and release_idle() acquire it.
+  // allocate_free(), allocate_pending(), grow() and try_grow() acquire lock_. The caller holds it
+  // for all other functions below.
   [[nodiscard]] reuse_policy policy_for(const stream& requesting_stream) const noexcept;
-  [[nodiscard]] reuse_policy policy_for(const stream& requesting_stream,
-                                        reuse_policy::reuse_level level) const noexcept;
   pool_block* find(std::size_t extent, const reuse_policy& policy) noexcept;
   void make_live(pool_block& block, std::size_t bytes) noexcept;
   bool open_space();
 
   // The functions with `expected_generation` return null or false if generation() has another
-  // value, because the pool was destroyed. would_exceed_limit() then returns true.
+  // value, because the pool was destroyed.
   enum class block_search : std::uint8_t { best_fit, adjoining };
   allocation* allocate_free(std::size_t bytes, const stream& requesting_stream,
                             std::uint64_t expected_generation, block_search search);
@@ -138,19 +138,16 @@ class memory_pool {
   bool try_grow(std::size_t extent, const stream& requesting_stream,
                 std::uint64_t expected_generation);
   void commit_missing(pool_block& first_uncommitted, std::size_t& missing);
-  bool would_exceed_limit(std::size_t additional_bytes,
-                          std::uint64_t expected_generation) const noexcept;
+  [[nodiscard]] bool would_exceed_limit(std::size_t additional_bytes) const noexcept;
+  [[nodiscard]] bool has_idle_above_threshold() const noexcept;
   bool poison_free() const noexcept;
   [[nodiscard]] abi::CUmemAccess_flags access_of_streams() const noexcept;
   [[nodiscard]] device* charged_device() const noexcept {
     return location_.is_device() ? &owner_device() : nullptr;
   }
 
-  // The meaning of `bytes` in release_idle(). at_most: releases until at most this many bytes are
-  // reserved. at_least: releases only while at least this many bytes stay reserved.
-  enum class trim_bound : std::uint8_t { at_most, at_least };
   using completion = pool_space::completion;
-  void release_idle(trim_bound bound, std::size_t bytes, completion required,
+  void release_idle(std::size_t limit, completion required,
                     const stream* requesting_stream) noexcept;
 
   // Atomic, because a thread in allocate() may read it while another thread destroys the pool and
@@ -169,7 +166,8 @@ class memory_pool {
   pool_space space_;
   pool_attributes attributes_;
   bool destroyed_ = false;
-  pool_access access_;
+  // The access that was granted to each user besides the pool's own location, as in access_of().
+  std::map<int, abi::CUmemAccess_flags> access_;
 };
 
 // Returns true for managed memory: of cuMemAllocManaged, of a managed variable, or of a managed

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "embedded/model/ipc/shared_store.hpp"
+#include "os/pages.hpp"
 #include "os/poison.hpp"
 
 namespace weir::embedded::model {
@@ -32,18 +33,9 @@ bool try_keep_pages(std::size_t bytes) noexcept {
 bool pool_range::reserve(std::size_t bytes, std::size_t chunk_bytes) {
   for (; bytes >= chunk_bytes; bytes = bytes / 2 / chunk_bytes * chunk_bytes) {
     chunks_.assign(bytes / chunk_bytes, state::untouched);
-    // Reserves an additional chunk, so that the range can be aligned to chunks.
-    const std::size_t reserved_bytes = bytes + chunk_bytes;
-    void* mapped_address = mmap(nullptr, reserved_bytes, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped_address == MAP_FAILED) continue;
-    const auto start = reinterpret_cast<std::uintptr_t>(mapped_address);
-    const std::uintptr_t aligned = (start + chunk_bytes - 1) / chunk_bytes * chunk_bytes;
-    if (aligned != start) munmap(mapped_address, aligned - start);
-    if (const std::size_t rest = start + reserved_bytes - aligned - bytes; rest != 0) {
-      munmap(reinterpret_cast<void*>(aligned + bytes), rest);
-    }
-    address_ = reinterpret_cast<std::byte*>(aligned);
+    void* const mapped = os::map_aligned(bytes, chunk_bytes, PROT_READ | PROT_WRITE);
+    if (mapped == nullptr) continue;
+    address_ = static_cast<std::byte*>(mapped);
     bytes_ = bytes;
     chunk_bytes_ = chunk_bytes;
     madvise(address_, bytes_, MADV_HUGEPAGE);

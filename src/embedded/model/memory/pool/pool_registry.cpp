@@ -8,7 +8,6 @@
 
 #include "embedded/model/core/device.hpp"
 #include "embedded/model/core/handle_table.hpp"
-#include "embedded/model/graph/memory/graph_memory.hpp"
 #include "embedded/model/memory/pool/memory_pool.hpp"
 
 namespace weir::embedded::model::pool_registry {
@@ -32,54 +31,48 @@ struct registry {
   std::vector<location_pools> locations;  // guarded by mutex
 };
 
-registry& registry_instance() noexcept {
+registry& registered() noexcept {
   // Never destroyed, because destructors of static objects may still free memory.
-  static registry& registered_pools = *new registry;
-  return registered_pools;
+  static registry& created = *new registry;
+  return created;
 }
 
 // Creates a pool. The caller holds registry::mutex.
-memory_pool& make_pool(registry& registered_pools, device& target_device,
-                       const pool_location& location, std::size_t max_bytes) {
-  registered_pools.pools.reserve(registered_pools.pools.size() + 1);
-  memory_pool* pool = registered_pools.handles.acquire();
-  try {
-    pool->open(target_device, location, max_bytes);
-  } catch (...) {
-    registered_pools.handles.recycle(pool);
-    throw;
-  }
-  registered_pools.pools.push_back(pool);
-  pool->set_handle(static_cast<CUmemoryPool>(registered_pools.handles.publish(pool)));
+memory_pool& make_pool(device& target_device, const pool_location& location,
+                       std::size_t max_bytes) {
+  registered().pools.reserve(registered().pools.size() + 1);
+  memory_pool* pool = registered().handles.acquire();
+  pool->open(target_device, location, max_bytes);
+  registered().pools.push_back(pool);
+  pool->set_handle(static_cast<CUmemoryPool>(registered().handles.publish(pool)));
   return *pool;
 }
 
 // Returns the pools of a location other than a device. The first call for a location creates its
 // default pool. The caller holds registry::mutex.
-location_pools& pools_of(registry& registered_pools, device& target_device,
-                         const pool_location& location) {
-  for (location_pools& pools : registered_pools.locations) {
+location_pools& pools_of(device& target_device, const pool_location& location) {
+  for (location_pools& pools : registered().locations) {
     if (pools.location == location) return pools;
   }
-  registered_pools.locations.reserve(registered_pools.locations.size() + 1);
-  memory_pool& created = make_pool(registered_pools, target_device, location, 0);
-  registered_pools.locations.push_back({location, &created, &created});
-  return registered_pools.locations.back();
+  registered().locations.reserve(registered().locations.size() + 1);
+  memory_pool& created = make_pool(target_device, location, 0);
+  registered().locations.push_back({location, &created, &created});
+  return registered().locations.back();
 }
 
 // Returns true for the default pool of a device or location, which cannot be destroyed. The caller
 // holds registry::mutex.
-bool is_default_pool(const registry& registered_pools, const memory_pool& pool) noexcept {
+bool is_default_pool(const memory_pool& pool) noexcept {
   return &pool == pool.owner_device().default_pool.load(std::memory_order_acquire) ||
-         std::ranges::any_of(registered_pools.locations, [&](const location_pools& pools) {
+         std::ranges::any_of(registered().locations, [&](const location_pools& pools) {
            return pools.default_pool == &pool;
          });
 }
 
 // Ends the use of a pool as current pool of a location. A device returns to its default pool; any
 // other location then has no current pool. The caller holds registry::mutex.
-void remove_from_locations(registry& registered_pools, memory_pool& pool) noexcept {
-  for (location_pools& pools : registered_pools.locations) {
+void remove_from_locations(memory_pool& pool) noexcept {
+  for (location_pools& pools : registered().locations) {
     if (pools.current == &pool) pools.current = nullptr;
   }
   device& target_device = pool.owner_device();
@@ -91,13 +84,12 @@ void remove_from_locations(registry& registered_pools, memory_pool& pool) noexce
 
 }  // namespace
 
-CUmemoryPool create(device& target_device, const pool_location& location, std::size_t max_bytes) {
-  registry& registered_pools = registry_instance();
-  const std::lock_guard lock{registered_pools.mutex};
-  return make_pool(registered_pools, target_device, location, max_bytes).handle();
+memory_pool& create(device& target_device, const pool_location& location, std::size_t max_bytes) {
+  const std::lock_guard lock{registered().mutex};
+  return make_pool(target_device, location, max_bytes);
 }
 
-memory_pool* find(CUmemoryPool handle) noexcept { return registry_instance().handles.find(handle); }
+memory_pool* find(CUmemoryPool handle) noexcept { return registered().handles.find(handle); }
 
 pool_generation find_with_generation(CUmemoryPool handle) noexcept {
   memory_pool* const found = find(handle);
@@ -108,13 +100,12 @@ pool_generation find_with_generation(CUmemoryPool handle) noexcept {
 }
 
 bool destroy(CUmemoryPool handle) noexcept {
-  registry& registered_pools = registry_instance();
   {
-    const std::lock_guard lock{registered_pools.mutex};
+    const std::lock_guard lock{registered().mutex};
     memory_pool* const pool = find(handle);
-    if (pool == nullptr || is_default_pool(registered_pools, *pool)) return false;
-    (void)registered_pools.handles.retire(pool, handle);
-    remove_from_locations(registered_pools, *pool);
+    if (pool == nullptr || is_default_pool(*pool)) return false;
+    (void)registered().handles.retire(pool, handle);
+    remove_from_locations(*pool);
     pool->end();
   }
   trim_all_to_threshold();
@@ -123,11 +114,10 @@ bool destroy(CUmemoryPool handle) noexcept {
 
 memory_pool& default_pool(device& owner_device) {
   if (memory_pool* pool = owner_device.default_pool.load(std::memory_order_acquire)) return *pool;
-  registry& registered_pools = registry_instance();
-  const std::lock_guard lock{registered_pools.mutex};
+  const std::lock_guard lock{registered().mutex};
   memory_pool* pool = owner_device.default_pool.load(std::memory_order_acquire);
   if (pool == nullptr) {
-    pool = &make_pool(registered_pools, owner_device,
+    pool = &make_pool(owner_device,
                       {.cuda_location = {CU_MEM_LOCATION_TYPE_DEVICE, owner_device.ordinal()}}, 0);
     owner_device.default_pool.store(pool, std::memory_order_release);
   }
@@ -151,57 +141,49 @@ pool_generation current_pool_with_generation(device& owner_device) {
 
 memory_pool* default_pool(device& target_device, const pool_location& location) {
   if (location.is_device()) return &default_pool(target_device);
-  registry& registered_pools = registry_instance();
-  const std::lock_guard lock{registered_pools.mutex};
-  return pools_of(registered_pools, target_device, location).default_pool;
+  const std::lock_guard lock{registered().mutex};
+  return pools_of(target_device, location).default_pool;
 }
 
 memory_pool* current_pool(device& target_device, const pool_location& location) {
   if (location.is_device()) return &current_pool(target_device);
-  registry& registered_pools = registry_instance();
-  const std::lock_guard lock{registered_pools.mutex};
-  return pools_of(registered_pools, target_device, location).current;
+  const std::lock_guard lock{registered().mutex};
+  return pools_of(target_device, location).current;
 }
 
 bool make_current(device& target_device, const pool_location& location, CUmemoryPool handle) {
-  registry& registered_pools = registry_instance();
-  const std::lock_guard lock{registered_pools.mutex};
+  const std::lock_guard lock{registered().mutex};
   memory_pool* const pool = find(handle);
   if (pool == nullptr) return false;
   if (location.is_device()) {
     target_device.current_pool.store(pool, std::memory_order_release);
   } else {
-    pools_of(registered_pools, target_device, location).current = pool;
+    pools_of(target_device, location).current = pool;
   }
   return true;
 }
 
 void trim_all_to_threshold() noexcept {
-  registry& registered_pools = registry_instance();
   // Clears the flag before it visits the pools, so that a free during the loop sets the flag again.
   idle_memory.store(false, std::memory_order_relaxed);
   bool has_idle_left = false;
-  const std::lock_guard lock{registered_pools.mutex};
-  for (std::size_t i = registered_pools.pools.size(); i-- > 0;) {
-    memory_pool& pool = *registered_pools.pools[i];
-    has_idle_left |= pool.trim_to_threshold();
-    if (pool.is_finished()) {
-      registered_pools.pools.erase(registered_pools.pools.begin() + static_cast<std::ptrdiff_t>(i));
-      pool.close();
-      pool.sharing.clear();
-      registered_pools.handles.recycle(&pool);
-    }
-  }
+  const std::lock_guard lock{registered().mutex};
+  std::erase_if(registered().pools, [&](memory_pool* pool) {
+    has_idle_left |= pool->trim_to_threshold();
+    if (!pool->is_finished()) return false;
+    pool->close();
+    registered().handles.recycle(pool);
+    return true;
+  });
   if (has_idle_left) request_trim();
 }
 
 void release_all_idle(device& owner_device, stream* requesting_stream) noexcept {
-  registry& registered_pools = registry_instance();
-  const std::lock_guard lock{registered_pools.mutex};
-  for (memory_pool* pool : registered_pools.pools) {
+  const std::lock_guard lock{registered().mutex};
+  for (memory_pool* pool : registered().pools) {
     if (&pool->owner_device() == &owner_device) pool->release_all_idle(requesting_stream);
   }
-  graph_memory::trim(owner_device);
+  owner_device.graph_memory.trim();
 }
 
 bool reserve_memory(device& target_device, std::size_t bytes) noexcept {

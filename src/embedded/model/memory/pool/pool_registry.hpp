@@ -21,8 +21,8 @@ namespace pool_registry {
 
 // Creates a pool. `target_device` is the device of the location, or device 0. Throws
 // std::bad_alloc.
-[[nodiscard]] abi::CUmemoryPool create(device& target_device, const pool_location& location,
-                                       std::size_t max_bytes);
+[[nodiscard]] memory_pool& create(device& target_device, const pool_location& location,
+                                  std::size_t max_bytes);
 
 // Returns the pool of a handle, or null.
 [[nodiscard]] memory_pool* find(abi::CUmemoryPool handle) noexcept;
@@ -80,7 +80,7 @@ inline void request_trim() noexcept {
 }
 
 // Called if a device has run out of memory: calls memory_pool::release_all_idle() for all pools of
-// the device, and graph_memory::trim().
+// the device, and graph_memory_account::trim().
 void release_all_idle(device& owner_device, stream* requesting_stream) noexcept;
 
 // Like device::reserve_memory(). If the device has too little memory, calls release_all_idle() and

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "embedded/model/memory/address_map.hpp"
+#include "os/pages.hpp"
 
 namespace weir::embedded::model {
 
@@ -97,7 +98,9 @@ void pool_space::take_block(pool_block& first, std::size_t extent) {
     split_front(first, extent);
   }
   first.status = pool_block::state::in_use;
-  begin_use(first);
+  for (chunk& overlapped : chunks_of(first)) {
+    if (overlapped.in_use++ == 0) --idle_chunks_;
+  }
 }
 
 // Joins adjoining free blocks until they have `extent` bytes, and gives exactly these bytes and a
@@ -122,18 +125,13 @@ void pool_space::split_front(pool_block& first, std::size_t extent) {
 // Splits a free block without a record into two free blocks. Returns the second, which begins at
 // `offset`.
 pool_block& pool_space::split_at(pool_block& block, std::size_t offset) {
-  pool_block& rest = new_block();
+  make_room(block.end() - offset);
+  make_room(offset - block.offset);
+  pool_block& rest = new_block();  // the last call that may throw
   rest = {.offset = offset,
           .extent = block.end() - offset,
           .status = pool_block::state::free,
           .free_at = block.free_at};
-  try {
-    make_room(rest.extent);
-    make_room(offset - block.offset);
-  } catch (...) {
-    spare_.push_back(&rest);
-    throw;
-  }
   link(rest);
   unlink(block);
   block.extent = offset - block.offset;
@@ -149,7 +147,9 @@ void pool_space::release_block(pool_block& block, engine::point until) {
   block.free_at = until;
   link(block);
   block.status = pool_block::state::free;
-  end_use(block);
+  for (chunk& overlapped : chunks_of(block)) {
+    if (--overlapped.in_use == 0) ++idle_chunks_;
+  }
 }
 
 // Reserves room for one more list in the bin for blocks of this extent, so that link() cannot
@@ -207,23 +207,16 @@ void pool_space::forget_record(pool_block& block) noexcept {
   block.record = nullptr;
 }
 
-void pool_space::begin_use(const pool_block& block) noexcept {
+// Returns the chunks that overlap a block with memory.
+std::span<pool_space::chunk> pool_space::chunks_of(const pool_block& block) noexcept {
+  const std::size_t first = block.offset / chunk_bytes_;
   const std::size_t last = (block.end() - 1) / chunk_bytes_;
-  for (std::size_t i = block.offset / chunk_bytes_; i <= last; ++i) {
-    if (chunks_[i].in_use++ == 0) --idle_chunks_;
-  }
-}
-
-void pool_space::end_use(const pool_block& block) noexcept {
-  const std::size_t last = (block.end() - 1) / chunk_bytes_;
-  for (std::size_t i = block.offset / chunk_bytes_; i <= last; ++i) {
-    if (--chunks_[i].in_use == 0) ++idle_chunks_;
-  }
+  return std::span{chunks_}.subspan(first, last - first + 1);
 }
 
 // Sets chunk::first of all chunks whose first byte lies in the block.
 void pool_space::update_chunk_heads(pool_block& block) noexcept {
-  std::size_t i = (block.offset + chunk_bytes_ - 1) / chunk_bytes_;
+  std::size_t i = os::round_up(block.offset, chunk_bytes_) / chunk_bytes_;
   for (; i < chunks_.size() && i * chunk_bytes_ < block.end(); ++i) chunks_[i].first = &block;
 }
 
@@ -252,9 +245,7 @@ pool_block* pool_space::find_uncommitted(std::size_t extent, const reuse_policy&
     }
     if (block->status == pool_block::state::uncommitted) {
       if (uncommitted == nullptr) uncommitted = block;
-      const std::size_t requested =
-          (extent - joined_bytes + chunk_bytes_ - 1) / chunk_bytes_ * chunk_bytes_;
-      missing += std::min(block->extent, requested);
+      missing += std::min(block->extent, os::round_up(extent - joined_bytes, chunk_bytes_));
     }
     joined_bytes += block->extent;
     if (joined_bytes >= extent) return uncommitted;
@@ -363,19 +354,14 @@ void pool_space::merge_uncommitted(pool_block& block) noexcept {
     return neighbour != nullptr && neighbour->status == pool_block::state::uncommitted &&
            neighbour->free_at.line == nullptr;
   };
-  pool_block* merged = &block;
-  if (is_mergeable(merged->previous)) {
-    merged = merged->previous;
-    merged->extent += block.extent;
-    link_neighbours(merged, block.next);
-    spare_.push_back(&block);
-  }
-  pool_block* const next = merged->next;
-  if (is_mergeable(next)) {
-    merged->extent += next->extent;
-    link_neighbours(merged, next->next);
+  const auto absorb_next = [&](pool_block& merged) {
+    pool_block* const next = merged.next;
+    merged.extent += next->extent;
+    link_neighbours(&merged, next->next);
     spare_.push_back(next);
-  }
+  };
+  if (is_mergeable(block.next)) absorb_next(block);
+  if (is_mergeable(block.previous)) absorb_next(*block.previous);
 }
 
 }  // namespace weir::embedded::model

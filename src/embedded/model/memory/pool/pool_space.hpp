@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "embedded/engine/operation.hpp"
@@ -52,7 +53,8 @@ inline constexpr std::size_t redzone_factor = os::asan_build ? 2 : 1;
 // without a change of either. An allocation may split a larger free block, or join adjoining free
 // blocks. The unused rest of the last block becomes a free block with that block's `free_at`.
 //
-// Thread safety: none; the pool's lock guards it. Functions that throw do so before any change.
+// Thread safety: none; the pool's lock guards it. A function that throws changes no block's state,
+// but may have split free blocks or removed their records.
 class pool_space {
  public:
   // Begins a lifetime with the whole range uncommitted. `bytes` does not include redzones. Throws
@@ -72,11 +74,11 @@ class pool_space {
   [[nodiscard]] pool_block* find_adjoining(std::size_t extent,
                                            const reuse_policy& policy) const noexcept;
 
-  // Calls visit(record) for all blocks in use.
+  // Calls visit(block) for all blocks in a state.
   template <class Visitor>
-  void for_each_in_use(Visitor&& visit) const {
+  void for_each(pool_block::state status, Visitor&& visit) const {
     for (const pool_block* block = first_; block != nullptr; block = block->next) {
-      if (block->status == pool_block::state::in_use) visit(*block->record);
+      if (block->status == status) visit(*block);
     }
   }
 
@@ -122,14 +124,6 @@ class pool_space {
   // `line`.
   [[nodiscard]] bool has_uncommitted_in_use() const noexcept;
 
-  // Calls call(block) for all free blocks.
-  template <class Function>
-  void for_each_free(Function call) const {
-    for (const pool_block* block = first_; block != nullptr; block = block->next) {
-      if (block->status == pool_block::state::free) call(*block);
-    }
-  }
-
   // Returns true if there is a committed chunk without a block in use.
   [[nodiscard]] bool has_idle() const noexcept { return idle_chunks_ != 0; }
 
@@ -169,8 +163,7 @@ class pool_space {
   static void link_neighbours(pool_block* previous, pool_block* next) noexcept;
   void merge_uncommitted(pool_block& block) noexcept;
   static void forget_record(pool_block& block) noexcept;
-  void begin_use(const pool_block& block) noexcept;
-  void end_use(const pool_block& block) noexcept;
+  [[nodiscard]] std::span<chunk> chunks_of(const pool_block& block) noexcept;
   void join(pool_block& first, pool_block& last) noexcept;
   void decommit(std::size_t index, engine::point until);
   void update_chunk_heads(pool_block& block) noexcept;

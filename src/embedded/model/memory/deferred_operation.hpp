@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/model/memory/deferred_unmap.hpp - unmaps addresses once running work can no longer touch
-// them.
+// embedded/model/memory/deferred_operation.hpp - runs an operation, such as an unmap, once running
+// work is complete.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,23 @@
 
 namespace weir::embedded::model {
 
-// Unmaps whole pages once the given points are reached, but not before this object is destroyed. A
-// point is a position in a timeline, the engine's queue of a stream's operations. The owner removes
-// its records of the addresses before it destroys the object, because other mappings may get the
-// addresses afterwards.
-class deferred_unmap {
+// An operation that unmaps whole pages.
+struct unmap_operation {
+  void* address;
+  std::size_t bytes;
+
+  void run() const noexcept;
+};
+
+// Runs an operation once the given points are reached, but not before this object is destroyed. A
+// point is a position in a timeline, the engine's queue of a stream's operations. If the operation
+// unmaps pages, the owner removes its records of the addresses before it destroys the object,
+// because other mappings may get the addresses afterwards.
+class deferred_operation {
  public:
-  // Throws std::bad_alloc; the pages then stay mapped.
-  deferred_unmap(std::span<const engine::point> points, void* address, std::size_t bytes);
+  // `cleanup` must be an unconditional operation: one that also runs after a device failure. Throws
+  // std::bad_alloc; the operation then never runs.
+  deferred_operation(std::span<const engine::point> points, const engine::operation& cleanup);
 
  private:
   struct drained_timeline {
@@ -40,8 +49,8 @@ class deferred_unmap {
 // from any thread.
 void unmap_when_idle(void* address, std::size_t bytes) noexcept;
 
-// Like unmap_when_idle(), but runs `cleanup`, which must be an unconditional operation: one that
-// also runs after a device failure. If memory runs out, the operation never runs.
+// Like unmap_when_idle(), but runs `cleanup`, as in deferred_operation. If memory runs out, the
+// operation never runs.
 void run_when_idle(const engine::operation& cleanup) noexcept;
 
 }  // namespace weir::embedded::model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/model/memory/deferred_unmap.cpp - unmapping in a timeline that waits for all streams.
-#include "embedded/model/memory/deferred_unmap.hpp"
+// embedded/model/memory/deferred_operation.cpp - operations in a timeline that waits for streams.
+#include "embedded/model/memory/deferred_operation.hpp"
 
 #include <sys/mman.h>
 
@@ -14,13 +14,7 @@ namespace weir::embedded::model {
 
 namespace {
 
-struct unmap_operation {
-  void* address;
-  std::size_t bytes;
-
-  void run() const noexcept { munmap(address, bytes); }
-};
-
+// Returns the end of the submitted work of each stream whose work is not complete.
 std::vector<engine::point> pending_points() {
   std::vector<engine::point> points;
   this_process().contexts.for_each([&](context& c) {
@@ -33,10 +27,12 @@ std::vector<engine::point> pending_points() {
 
 }  // namespace
 
-deferred_unmap::deferred_unmap(std::span<const engine::point> points, void* address,
-                               std::size_t bytes) {
+void unmap_operation::run() const noexcept { munmap(address, bytes); }
+
+deferred_operation::deferred_operation(std::span<const engine::point> points,
+                                       const engine::operation& cleanup) {
   for (const engine::point until : points) submission_.add_wait(until);
-  submission_.add(engine::make_unconditional_operation(unmap_operation{address, bytes}));
+  submission_.add(cleanup);
 }
 
 void unmap_when_idle(void* address, std::size_t bytes) noexcept {
@@ -49,15 +45,9 @@ void run_when_idle(const engine::operation& cleanup) noexcept {
     if (points.empty()) {
       engine::operation operation = cleanup;
       operation.body(operation);
-      return;
+    } else {
+      const deferred_operation deferred{points, cleanup};
     }
-    engine::timeline& line = engine::timeline::acquire();
-    {
-      engine::timeline::submission pending_submission{line};
-      for (const engine::point until : points) pending_submission.add_wait(until);
-      pending_submission.add(cleanup);
-    }
-    line.release_when_drained();
   } catch (const std::exception&) {
     // There is no memory for the operation, so it never runs.
   }
