@@ -5,7 +5,6 @@
 #include "driver/table.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <new>
 
 namespace weir::detail {
@@ -32,7 +31,7 @@ driver_result create_event(CUcontext context, unsigned flags, CUevent& event) {
 
 struct process_pools {
   event_pool untimed{CU_EVENT_DISABLE_TIMING};
-  event_pool timed{CU_EVENT_DEFAULT, std::numeric_limits<std::size_t>::max()};
+  event_pool timed{CU_EVENT_DEFAULT};
 };
 
 process_pools& all_pools() noexcept {
@@ -68,13 +67,22 @@ void event_pool::release(unsigned long long context_id, std::span<const CUevent>
   try {
     const std::lock_guard hold{lock_};
     std::vector<CUevent>& pooled = events_[context_id];
-    const std::size_t count = std::min(events.size(), limit_ - pooled.size());
+    const std::size_t count = std::min(events.size(), limit_ - std::min(limit_, pooled.size()));
     const std::span<const CUevent> kept = events.first(count);
     pooled.insert(pooled.end(), kept.begin(), kept.end());
     surplus = events.subspan(count);
   } catch (const std::bad_alloc&) {  // no event is stored or destroyed
   }
   destroy_events(surplus);
+}
+
+void event_pool::keep(unsigned long long context_id, std::span<const CUevent> events) noexcept {
+  try {
+    const std::lock_guard hold{lock_};
+    std::vector<CUevent>& pooled = events_[context_id];
+    pooled.insert(pooled.end(), events.begin(), events.end());
+  } catch (const std::bad_alloc&) {  // no event is stored
+  }
 }
 
 void destroy_events(std::span<const CUevent> events) noexcept {

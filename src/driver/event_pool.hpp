@@ -32,13 +32,12 @@ class event_pool {
   // Returns the process's pool of events without timing. It is never destroyed: events are returned
   // while statics are destroyed.
   [[nodiscard]] static event_pool& instance() noexcept;
-  // Like instance(), for events with timing. They are never destroyed, because their context may
-  // have ended, and their handles may then be those of other events.
+  // Like instance(), for events with timing.
   [[nodiscard]] static event_pool& timed() noexcept;
 
-  // The number of events that instance() keeps for each context.
+  // The number of events above which release() destroys events, for each context.
   static constexpr std::size_t max_events = 16'384;
-  // `flags` are those of cuEventCreate. The pool keeps `limit` events for each context.
+  // `flags` are those of cuEventCreate. `limit` replaces max_events.
   explicit event_pool(unsigned flags, std::size_t limit = max_events) noexcept
       : flags_{flags}, limit_{limit} {}
   event_pool(const event_pool&) = delete;
@@ -55,6 +54,9 @@ class event_pool {
   // room there, because no later record of them can succeed. Destroys the events that exceed the
   // limit. If there is no memory to store them, they stay unused until their context ends.
   void release(unsigned long long context_id, std::span<const abi::CUevent> events) noexcept;
+  // Like release(), for events whose context may have ended. Destroys none, also above the limit,
+  // because their handles may be those of other events.
+  void keep(unsigned long long context_id, std::span<const abi::CUevent> events) noexcept;
 
  private:
   const unsigned flags_;

@@ -53,6 +53,8 @@ class completion_points {
   // Begins a generation, the period in which the queue serves one stream. Returns its first ticket,
   // which is complete from the beginning and stands for a stream without pending work.
   std::uint64_t begin_generation(notifier by_whom) noexcept;
+  // Changes the thread that completes the points. No point may be pending.
+  void set_notifier(notifier by_whom) noexcept { notifier_ = by_whom; }
 
   // Adds the waiter to a pending point. Returns true if neither this point nor an earlier one had a
   // waiter. The caller then calls count_waiter(waiter, 1), after it has set waiter.loop.

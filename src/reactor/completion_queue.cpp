@@ -179,8 +179,12 @@ driver_result completion_queue::add_engine_point(CUstream stream, std::uint64_t 
 }
 
 std::uint64_t completion_queue::watch_event(CUevent event) {
+  const std::lock_guard lock{polling_};
   const std::lock_guard hold{points_.lock()};
   free_.reserve(1);
+  // The engine does not know the point of this event, so cuEventQuery is polled.
+  services_.store(nullptr, std::memory_order_relaxed);
+  points_.set_notifier(completion_points::notifier::reactor);
   return push_only_point(to_value(event));
 }
 

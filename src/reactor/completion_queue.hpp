@@ -96,7 +96,8 @@ class completion_queue {
 
   // Makes an event of the program the only point of this generation, in place of a stream's points.
   // Returns the point's ticket. The queue returns to the pool when the point completes. The caller
-  // keeps the event until then, or passes it to the queue with adopt_event().
+  // keeps the event until then, or passes it to the queue with adopt_event(). The embedded engine
+  // does not notify the queue of it.
   //
   // Throws: std::bad_alloc.
   // Driver: cuEventQuery, when the point is queried.
@@ -230,8 +231,8 @@ class completion_queue {
   }
 
   // The following members describe the generation. attach() sets them with polling_ and the lock of
-  // points_ held. They do not change while polling_ is held and a point is pending, nor while an
-  // event is being recorded.
+  // points_ held, and watch_event(event) clears services_ likewise. They do not change while
+  // polling_ is held and a point is pending, nor while an event is being recorded.
   queue_key key_;
   std::atomic<const engine_services*> services_{nullptr};
   void* timeline_ = nullptr;  // the engine's timeline; null before the first point, and on a GPU

@@ -5,6 +5,7 @@
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
 
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -59,12 +60,22 @@ TEST_F(EventPool, EventsAboveTheLimitAreDestroyed) {
 }
 
 // The driver has destroyed the events of a destroyed context, and may have reused their handles.
-TEST_F(EventPool, TimedEventsAreNeverDestroyed) {
-  constexpr unsigned long long ended_context = ~0ull;
+TEST_F(EventPool, KeptEventsAreNotDestroyed) {
   const std::vector<CUevent> gone(event_pool::max_events + 1);
   const fault_table calls;
-  event_pool::timed().release(ended_context, gone);
+  pool_.keep(1, gone);
+  pool_.keep(1, gone);
   EXPECT_EQ(calls.count_all(), 0);
+}
+
+TEST_F(EventPool, AReturnedEventIsDestroyedIfMoreAreKeptThanTheLimit) {
+  event_pool small{CU_EVENT_DISABLE_TIMING, 1};
+  const CUevent events[] = {acquire(1), acquire(1), acquire(1)};
+  small.keep(1, std::span{events}.first(2));
+  const fault_table calls;
+  small.release(1, std::span{events}.last(1));
+  EXPECT_EQ(calls.count(&driver_table::cuEventDestroy_v2), 1);
+  destroy_events(std::span{events}.first(2));
 }
 
 TEST_F(EventPool, AFailedCreationNamesItsCall) {

@@ -220,7 +220,8 @@ class WEIR_EXPORT kernel {
 
   /// Returns the data for a launch; null for an empty kernel. Used by weir's operations.
   [[nodiscard]] const detail::kernel_info* info() const noexcept { return info_; }
-  /// Returns the object that keeps the module loaded. Used by weir's operations.
+  /// Returns the reference that keeps info() valid and, if weir owns the module, keeps the module
+  /// loaded. Used by weir's operations.
   [[nodiscard]] const detail::keep_alive_ref& owner() const noexcept { return owner_; }
 
  private:

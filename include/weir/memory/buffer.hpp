@@ -54,7 +54,7 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
   /// Keeps the stream alive for the free; null if weir does not own the stream.
   stream_state* state_ = nullptr;
   /// The capture in which the memory was allocated. Null if there is none, or if it was started
-  /// directly through the driver while no capture of weir was open. Owned by this object.
+  /// directly through the driver while weir knew no open capture. Owned by this object.
   captured_memory* capture_ = nullptr;
 };
 

@@ -31,7 +31,8 @@ enum class pool_memory : unsigned char {
 /// CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES.
 enum class pool_sharing : unsigned { none = 0, file_descriptor = 1, fabric = 8 };
 
-/// The access that a device other than the pool's own has to the pool's memory.
+/// The access that a device has to a pool's memory. A device always has access to its own pools of
+/// device memory.
 enum class pool_access : unsigned char { none = 0, read_write = 3 };
 
 /// Rules for reusing memory that one stream freed for an allocation on another stream. An

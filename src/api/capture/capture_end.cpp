@@ -55,8 +55,9 @@ ended_capture end_directly(const end_request& request, const stream_capture_info
   ended_capture ended;
   const CUstream stream = request.stream.get();
   remove_ended_capture(stream, info);  // an earlier capture of the stream
-  check(driver().cuStreamEndCapture(stream, &ended.graph), end_capture_call, request.stream,
-        request.at);
+  const CUresult answer = driver().cuStreamEndCapture(stream, &ended.graph);
+  if (answer != CUDA_SUCCESS && !is_in_capture(stream)) note_never_existed(info.id);
+  check(answer, end_capture_call, request.stream, request.at);
   own_captured_memory(info.id, ended.graph);
   return ended;
 }
@@ -105,7 +106,7 @@ std::vector<CUstream> prepare_end(const end_request& request, const capture_snap
 ended_capture end_and_unregister(const end_request& request, unsigned long long capture,
                                  const std::vector<CUstream>& unjoined) {
   capture_registry& registry = capture_registry::instance();
-  if (registry.begin_end(capture) == nullptr) fail_ended(request, capture);
+  if (registry.begin_end(capture) == nullptr) fail_ended_elsewhere(request);
   const driver_end_result end = end_in_driver(request.stream.get());
   auto record = registry.finish_end(capture);
   if (end.answer != CUDA_SUCCESS) fail_to_end(request, std::move(record), end, unjoined);

@@ -119,6 +119,11 @@ void fail_ended(const end_request& request, unsigned long long ended) {
                              : "the stream is not capturing; call begin_capture() first");
 }
 
+void fail_ended_elsewhere(const end_request& request) {
+  fail_end(errc::illegal_state, request,
+           "another thread is ending the capture; end each capture only once");
+}
+
 void fail_unjoined(const end_request& request, const active_capture& capture,
                    const std::vector<CUstream>& unjoined) {
   fail_end(errc::stream_capture_unjoined, request, text_of_unjoined(capture, unjoined));

@@ -20,10 +20,12 @@ namespace weir::detail {
 // valid. `snapshot` must describe a registered capture.
 void require_endable(const capture_snapshot& snapshot, const end_request& request);
 
-// Throws the error for an end in a stream that is not capturing, or whose capture another thread is
-// ending. `ended` is the id of that capture, or 0 if it is not known. Removes the record of a
-// capture that has ended directly through the driver.
+// Throws the error for an end in a stream that is not capturing. `ended` is the id of its last
+// capture, or 0 if it is not known. Removes the record of a capture that has ended directly through
+// the driver.
 [[noreturn, gnu::cold]] void fail_ended(const end_request& request, unsigned long long ended);
+// Throws the error for an end of a capture that another thread is ending or has just ended.
+[[noreturn, gnu::cold]] void fail_ended_elsewhere(const end_request& request);
 
 // Throws the error for an end of `capture` while the streams in `unjoined` are not joined to its
 // origin.

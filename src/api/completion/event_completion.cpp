@@ -9,6 +9,7 @@
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/completion/completion_access.hpp"
 #include "api/completion/event_completion.hpp"
+#include "api/core/amortized_sweep.hpp"
 #include "api/core/check.hpp"
 #include "api/core/never_destroyed.hpp"
 #include "api/device/make_current.hpp"
@@ -16,7 +17,6 @@
 #include "reactor/completion_queue.hpp"
 #include "reactor/completion_queue_pool.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <mutex>
@@ -31,13 +31,11 @@ struct watched_event {
   std::uint64_t ticket;
 };
 
-// The events that have a completion. When the table has `sweep_at` entries, those whose event is
-// complete are erased. `sweep_at` then becomes twice the number of the remaining entries, but at
-// least 64.
+// The events that have a completion.
 struct watch_table {
   std::mutex lock;
   std::unordered_map<CUevent, watched_event> events;
-  std::size_t sweep_at = 64;
+  amortized_sweep sweep;  // erases entries whose event is complete
 };
 
 watch_table& all_watches() {
@@ -64,10 +62,8 @@ queue_key key_of_foreign_event(call_site at) {
 completion watch(CUevent event, const queue_key& key) {
   watch_table& shared_table = all_watches();
   const std::lock_guard hold{shared_table.lock};
-  if (shared_table.events.size() >= shared_table.sweep_at) {
-    std::erase_if(shared_table.events, [](const auto& entry) { return is_complete(entry.second); });
-    shared_table.sweep_at = std::max<std::size_t>(64, 2 * shared_table.events.size());
-  }
+  shared_table.sweep.before_insertion(shared_table.events,
+                                      [](const auto& entry) { return is_complete(entry.second); });
   const auto [entry, is_new] = shared_table.events.try_emplace(event);
   watched_event& watched = entry->second;
   // A pending entry serves this completion, too.

@@ -14,8 +14,9 @@ void throw_used_future(const char* call, call_site at) {
               at);
 }
 
-// Called before f is called. Prepares the completion of the stream and starts the thread that will
-// destroy the value, because a failure can still be thrown now.
+// Called by enqueue(f) before it calls f. Creates the stream's queue and starts its reactor's
+// thread, which normally destroys the value that f returns. Either can fail, and here a failure
+// leaves no work behind.
 void prepare_enqueue(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::stream::enqueue";
   prepare_completion(stream, call, at).owner().start_thread();

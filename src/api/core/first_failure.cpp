@@ -13,7 +13,8 @@ void first_failure::note_exception(const char* call_name) noexcept {
   } catch (const error& e) {
     note(e.result(), e.call());
   } catch (...) {
-    note(errc::out_of_memory, call_name);  // weir throws no other exceptions
+    // std::bad_alloc, or std::system_error of a thread that cannot be created
+    note(errc::out_of_memory, call_name);
   }
 }
 

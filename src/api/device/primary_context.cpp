@@ -105,10 +105,12 @@ priority_range priorities_of(weir::device gpu, CUcontext context, call_site at) 
     priority_range range;
     check(driver().cuCtxGetStreamPriorityRange(&range.least, &range.greatest),
           "cuCtxGetStreamPriorityRange", gpu, at);
-    record.priorities.store(range, std::memory_order_relaxed);
+    record.least_priority.store(range.least, std::memory_order_relaxed);
+    record.greatest_priority.store(range.greatest, std::memory_order_relaxed);
     record.priorities_known.store(true, std::memory_order_release);
   }
-  return record.priorities.load(std::memory_order_relaxed);
+  return {record.least_priority.load(std::memory_order_relaxed),
+          record.greatest_priority.load(std::memory_order_relaxed)};
 }
 
 void check_priority(weir::device gpu, CUcontext context, int priority, const char* call,

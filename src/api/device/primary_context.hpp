@@ -23,10 +23,10 @@ struct device_record {
   std::atomic<abi::CUstream> service{nullptr};  // see memory_resource.cpp; null: not created
   std::atomic<const char*> name{nullptr};
   std::atomic<const char*> pci_bus_id{nullptr};
-  std::atomic<priority_range> priorities{};
-  std::atomic<bool> priorities_known{false};  // true after `priorities` was stored
+  std::atomic<int> least_priority{0};
+  std::atomic<int> greatest_priority{0};
+  std::atomic<bool> priorities_known{false};  // true after both priorities were stored
 };
-static_assert(std::atomic<priority_range>::is_always_lock_free);
 
 // Returns the cached data of a device. Throws invalid_device if the ordinal is negative or not
 // below max_devices.

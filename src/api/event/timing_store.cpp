@@ -64,9 +64,7 @@ void timing_store::accumulate_oldest(call_site at) {
   float milliseconds = 0;
   if (driver().cuEventQuery(oldest.end) != CUDA_SUCCESS) return;
   if (driver().cuEventElapsedTime(&milliseconds, oldest.start, oldest.end) != CUDA_SUCCESS) return;
-  pending_.pop_front();
-  --timings_[oldest.name].pending;
-  accumulate(oldest, milliseconds);
+  accumulate_and_erase(pending_.begin(), milliseconds);
 }
 
 CUevent timing_store::acquire_event(CUcontext context, unsigned long long context_id,
@@ -84,7 +82,7 @@ CUevent timing_store::acquire_event(CUcontext context, unsigned long long contex
 
 void timing_store::release_event(unsigned long long context_id, CUevent event) noexcept {
   // At the fork another thread, which does not exist in the child, may have held the pool's lock.
-  if (!os::in_forked_child()) event_pool::timed().release(context_id, {&event, 1});
+  if (!os::in_forked_child()) event_pool::timed().keep(context_id, {&event, 1});
 }
 
 timing_store::pending_measurement::~pending_measurement() {
@@ -114,6 +112,20 @@ void timing_store::accumulate(const measurement& added, float milliseconds) noex
   }
 }
 
+timing_store::pending_list::iterator timing_store::accumulate_and_erase(
+    pending_list::iterator measured, float milliseconds) noexcept {
+  measurement& complete = (*measured)->value;
+  --timings_[complete.name].pending;
+  accumulate(complete, milliseconds);
+  // Otherwise a thread in sync() still uses the end, and the destructor keeps the events.
+  if (measured->use_count() == 1) {
+    const CUevent events[] = {complete.start, complete.end};
+    event_pool::timed().release(complete.context_id, events);
+    complete.start = nullptr;
+  }
+  return pending_.erase(measured);
+}
+
 // Checks all measurements, because measurements of different streams complete in any order.
 void timing_store::collect(call_site at) {
   const relaxed_capture_mode allowed{at};
@@ -131,10 +143,13 @@ void timing_store::collect(call_site at) {
       call = "cuEventElapsedTime";
       answer = driver().cuEventElapsedTime(&milliseconds, done.start, done.end);
     }
+    if (answer == CUDA_SUCCESS) {
+      measured = accumulate_and_erase(measured, milliseconds);
+      continue;
+    }
     measured = pending_.erase(measured);
     --timings_[done.name].pending;
     check(answer, call, event_ref{done.end}, at);
-    accumulate(done, milliseconds);
   }
 }
 
@@ -155,6 +170,7 @@ void timing_store::sync(call_site at) {
     } catch (const error&) {
       failure = std::current_exception();
     }
+    next.reset();  // so that collect() may destroy its events
     collect(at);
     if (failure != nullptr) std::rethrow_exception(failure);
   }

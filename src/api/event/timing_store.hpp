@@ -84,13 +84,18 @@ class timing_store {
   };
   void keep_alive(abi::CUcontext context, unsigned long long context_id);
   void accumulate_oldest(call_site at);
-  // The caller holds lock_.
+  using pending_list = std::deque<std::shared_ptr<pending_measurement>>;
+  // The caller holds lock_ for the following functions.
+  // Adds a measurement to the timings and removes it from the list. Returns the next one. The
+  // driver has just returned its time, so the pool may destroy its events.
+  pending_list::iterator accumulate_and_erase(pending_list::iterator measured,
+                                              float milliseconds) noexcept;
   void accumulate(const measurement& added, float milliseconds) noexcept;
 
   std::mutex lock_;
   std::vector<timing> timings_;
   std::vector<unsigned long long> last_;  // for each name, the order of the section in timing::last
-  std::deque<std::shared_ptr<pending_measurement>> pending_;  // not yet added to timings_
+  pending_list pending_;                  // not yet added to timings_
   std::vector<context_record> contexts_;
   std::atomic<unsigned long long> order_{1};
 };

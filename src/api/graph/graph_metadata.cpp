@@ -180,14 +180,19 @@ void part_reservation::insert(graph_metadata_store& store, CUgraph part, CUgraph
 void part_reservation::add_part(CUgraph part, CUgraph parent_graph, CUgraphNode node,
                                 part_kind kind) noexcept {
   graph_metadata_map removed;
+  captured_memory_owners captured;
   const locked_metadata_store store;
   if (store->is_part(part, parent_graph, node)) return;
-  // An entry with the id 0 has the owners of a capture into `part`. Any other entry is that of a
-  // destroyed graph.
-  if (const graph_metadata* const existing = store->find(part);
-      existing != nullptr && existing->id != 0)
+  // An entry with the id 0 has only the owners of a capture into `part`. The entry of a part is
+  // that of a destroyed graph. The entry of a root may be that of `part`, moved by other code, so
+  // its owners are kept.
+  if (graph_metadata* const existing = store->find(part);
+      existing != nullptr && existing->id != 0) {
+    if (existing->parent == nullptr) captured.swap(existing->captured);
     store->erase(part, removed);
+  }
   insert(*store, part, parent_graph, node, kind);
+  if (graph_metadata* const added = store->find(part)) added->captured.merge(captured);
 }
 
 void part_reservation::add_moved_part(CUgraph part, CUgraph parent_graph,

@@ -79,7 +79,8 @@ struct graph_metadata {
   bool unusable = false;            // see mark_destroyed(); true for root graphs only
   captured_memory_owners captured;  // owners of the memory that captures into this graph allocate
 
-  // Returns true if weir added the node to the graph or has metadata of it, and has not removed it.
+  // Returns true if weir added the node to the graph or has metadata of it. weir's own removal of a
+  // node erases both; a removal by other code does not.
   [[nodiscard]] bool has_node(CUgraphNode searched) const noexcept;
 };
 

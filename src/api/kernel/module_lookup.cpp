@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <ranges>
+#include <algorithm>
 
 namespace weir {
 
@@ -29,7 +29,9 @@ constexpr const char* variable_call = "cuModuleGetGlobal";
 // them.
 std::string join_names(const std::vector<std::string>& names) {
   constexpr std::size_t max_names = 8;
-  const auto some = names | std::views::take(max_names) | std::views::transform(&detail::demangled);
+  std::vector<std::string> some;
+  for (std::size_t i = 0; i != std::min(names.size(), max_names); ++i)
+    some.push_back(detail::demangled(names[i]));
   return fmt::format("{}{}", fmt::join(some, ", "), names.size() > max_names ? ", ..." : "");
 }
 

@@ -3,6 +3,7 @@
 #include "api/memory/captured_memory.hpp"
 
 #include "api/capture/capture_query.hpp"
+#include "api/core/amortized_sweep.hpp"
 #include "api/core/never_destroyed.hpp"
 #include "api/graph/graph_metadata.hpp"
 
@@ -33,18 +34,19 @@ class captured_allocations_table {
   // Throws std::bad_alloc.
   [[nodiscard]] allocations_ptr find_or_create(unsigned long long capture) {
     const std::lock_guard hold{lock_};
+    sweep_.before_insertion(by_capture_, [](const auto& each) { return each.second.expired(); });
     std::weak_ptr<captured_allocations>& entry = by_capture_[capture];
     allocations_ptr allocations = entry.lock();
     if (allocations != nullptr) return allocations;
     allocations = std::make_shared<captured_allocations>();
     entry = allocations;
-    std::erase_if(by_capture_, [](const auto& each) { return each.second.expired(); });
     return allocations;
   }
 
  private:
   std::mutex lock_;
   std::map<unsigned long long, std::weak_ptr<captured_allocations>> by_capture_;
+  amortized_sweep sweep_;
 };
 
 }  // namespace
@@ -53,7 +55,7 @@ std::unique_ptr<captured_memory> captured_memory_in(CUstream stream) {
   const unsigned long long id = capture_id_of(stream);
   if (id == 0) return nullptr;
   return std::make_unique<captured_memory>(
-      id, captured_allocations_table::instance().find_or_create(id));
+      captured_memory{id, captured_allocations_table::instance().find_or_create(id)});
 }
 
 namespace {
@@ -64,13 +66,10 @@ bool has_no_buffer(const captured_memory_owners& owners) noexcept {
                              [](const auto& owner) { return owner->allocations.use_count() == 1; });
 }
 
-// Removes the metadata of graphs that have only owners without buffers. No user object removes them
-// if other code destroys the graph.
-void remove_unused_owners(graph_metadata_store& store) noexcept {
-  std::erase_if(store.graphs, [](const auto& graph) {
-    return graph.second.id == 0 && has_no_buffer(graph.second.captured);
-  });
-  store.update_count();
+// Returns true if the graph has only owners without buffers. No user object removes its metadata if
+// other code destroys the graph.
+bool has_unused_owners_only(const graph_metadata_map::value_type& graph) noexcept {
+  return graph.second.id == 0 && has_no_buffer(graph.second.captured);
 }
 
 }  // namespace
@@ -81,7 +80,8 @@ void own_captured_memory(unsigned long long capture, CUgraph graph) noexcept {
   try {
     auto owner = std::make_shared<captured_memory_owner>(allocations);
     const locked_metadata_store store;
-    remove_unused_owners(*store);
+    static constinit amortized_sweep sweep;  // guarded by the lock of the store
+    sweep.before_insertion(store->graphs, has_unused_owners_only);
     store->graphs[graph].captured.insert(std::move(owner));
     store->update_count();
   } catch (...) {
@@ -130,7 +130,8 @@ void disown_captured_memory(CUgraph graph) noexcept {
     note_launch(metadata.captured);
     metadata.captured.clear();
   });
-  remove_unused_owners(*store);
+  std::erase_if(store->graphs, has_unused_owners_only);
+  store->update_count();
 }
 
 }  // namespace weir::detail

@@ -34,8 +34,10 @@ struct captured_allocations {
 // The number of existing owners. It is mostly 0, so that a lookup costs one load.
 inline constinit std::atomic<int> captured_memory_owner_count{0};
 
-// Held by the captured graph (graph_metadata) and by its executables (exec_state). The last of them
-// releases it before the driver may reuse the addresses.
+// Held by the captured graph (graph_metadata) and by its executables (exec_state). weir releases it
+// before it destroys the graph or executable, so before the driver may reuse the addresses. If the
+// driver or other code destroys the graph, mark_destroyed() or the graph's user object releases it
+// afterwards.
 struct captured_memory_owner {
   explicit captured_memory_owner(std::shared_ptr<captured_allocations> captured) noexcept
       : allocations{std::move(captured)} {

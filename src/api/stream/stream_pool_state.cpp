@@ -180,6 +180,7 @@ CUstream stream_pool_role::next(call_site at) {
       stream_pool_slot& slot = slots_[(first + skipped) % limit_];
       const CUstream stream = stream_of(slot, creation_in_progress, at);
       if (stream == nullptr) continue;
+      if (skipped == 0) return stream;
       // Fails if another thread has advanced the index, which must not step back.
       unsigned following = first + 1;
       next_index_.compare_exchange_strong(following, following + skipped,

@@ -25,7 +25,8 @@ bool try_wait_for_host(point target) noexcept;
 // Runs operations that the point needs and that are ready now. The serial schedule runs none here.
 // Under a deterministic schedule, runs up to 64 operations, which may be of any stream, and returns
 // true: operations then run mainly in such calls, so the caller must call again instead of
-// sleeping. Returns false under the other schedules.
+// sleeping. Returns early after an operation that another thread runs, because the step has waited
+// for it. Returns false under the other schedules.
 bool run_ready_operations(point target) noexcept;
 
 // Returns the device's failure; CUDA_SUCCESS if there is none. As on a GPU, a failure makes every

@@ -68,7 +68,8 @@ CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int a
 }
 
 // Reports all multiprocessors of the device, because a context that is not green cannot be
-// restricted to some of them.
+// restricted to some of them. Refuses green contexts, as a GPU's driver does, although they have a
+// part of the multiprocessors.
 CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType type) {
   return guarded_outside_host_functions([&] {
     if (affinity == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // ipc_event_test.cpp - events that two processes share.
+#include <weir/completion/completion.hpp>
+#include <weir/completion/sync_wait.hpp>
 #include <weir/event/ipc_event.hpp>
 #include <weir/stream/stream.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "support/detached.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 #include "support/peer.hpp"
@@ -97,6 +102,56 @@ TEST_F(IpcEvent, ALaterRecordDoesNotExtendAnEarlierWait) {
   EXPECT_FALSE(opened_.done());
   ask('o');
   opened_.sync();
+}
+
+TEST_F(IpcEvent, ACompletionWaitsForARecordOfTheOtherProcess) {
+  ask('r');
+  const completion c = opened_.completion();
+  EXPECT_FALSE(c.done());
+  EXPECT_FALSE(c.wait_for(std::chrono::milliseconds{1}));
+  ask('o');
+  c.wait();
+  EXPECT_TRUE(c.done());
+}
+
+// A queue that has served a stream still has the stream's position in the engine.
+TEST_F(IpcEvent, ACompletionWaitsAfterCompletionsOfAStream) {
+  {
+    const stream s{gpu_};
+    gate held{s};
+    const completion c = s.completion();
+    held.open();
+    c.wait();
+  }
+  ask('r');
+  const completion c = opened_.completion();
+  EXPECT_FALSE(c.done());
+  ask('o');
+  sync_wait(c);
+  EXPECT_TRUE(c.done());
+}
+
+test::detached await_ipc_event(completion awaited, std::atomic<bool>& resumed) {
+  co_await awaited;
+  resumed = true;
+}
+
+TEST_F(IpcEvent, ACoroutineAwaitsARecordOfTheOtherProcess) {
+  ask('r');
+  std::atomic<bool> resumed{false};
+  await_ipc_event(opened_.completion(), resumed);
+  EXPECT_FALSE(resumed);
+  ask('o');
+  while (!resumed) std::this_thread::yield();
+}
+
+TEST_F(IpcEvent, AnIpcEventCanBeDestroyedWhileItsCompletionIsPending) {
+  ask('r');
+  const completion c = opened_.completion();
+  opened_.close();
+  EXPECT_FALSE(c.done());
+  ask('o');
+  c.wait();
 }
 
 TEST_F(IpcEvent, OnlyTheCreatingProcessCanExportAnIpcEvent) {

@@ -8,6 +8,7 @@
 #include <weir/stream/host_function.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -15,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "driver/event_pool.hpp"
 #include "support/errors.hpp"
 #include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
@@ -259,6 +261,18 @@ TEST_F(Timer, EventsAreReusedEvenIfTimingsAreNeverQueried) {
   EXPECT_LE(calls.count(&driver_table::cuEventCreate), 2);
   times.sync();
   EXPECT_EQ(times.find("a")->count, 21u);
+}
+
+TEST_F(Timer, EventsAboveTheLimitAreDestroyed) {
+  if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU's queue is too short for the sections";
+  gate held{s};
+  for (std::size_t i = 0; i <= detail::event_pool::max_events / 2; ++i)
+    const timer t{times, "a", s};
+  held.open();
+  s.sync();
+  const fault_table calls;
+  times.sync();
+  EXPECT_EQ(calls.count(&driver_table::cuEventDestroy_v2), 2);
 }
 
 }  // namespace

@@ -69,8 +69,9 @@ std::vector<record_group> groups_of(std::string_view label) {
   return groups;
 }
 
-// Returns the indices of a group of names and of the group of their values inside a group. A group
-// of another size may precede them.
+// Returns the indices of the last two groups inside `group` if they have equally many fields: the
+// names, then their values. One group with another number of fields may precede them, such as
+// {src | dst} in the label of a copy. Returns nothing for any other group.
 std::optional<std::pair<std::size_t, std::size_t>> names_and_values(
     const std::vector<record_group>& groups, const record_group& group) {
   const std::size_t count = group.groups.size();

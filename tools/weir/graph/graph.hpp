@@ -6,7 +6,8 @@
 
 namespace weir::tool {
 
-// Adds the command to the program. It draws a graph from the description of a driver.
+// Adds the command `weir graph` to the program. The command draws a CUDA graph from the DOT text
+// that a driver writes for it (cuGraphDebugDotPrint).
 void add_graph(CLI::App& program);
 
 }  // namespace weir::tool

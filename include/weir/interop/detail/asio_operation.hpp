@@ -241,8 +241,8 @@ struct asio_completion {
   }
 };
 
-/// The type in which a handler gets a future's value. If there is no value it is
-/// default-constructed, which therefore must not throw.
+/// The type in which a handler gets a future's value. If the wait failed, the handler gets a
+/// default-constructed object: a T if that cannot throw, else an empty optional<T>.
 template <class T>
 using asio_value =
     std::conditional_t<std::is_nothrow_default_constructible_v<T>, T, std::optional<T>>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir/interop/detail/stdexec_operation.hpp - a receiver that waits for work of a device.
+// weir/interop/detail/stdexec_operation.hpp - the operation state of weir's senders: waits for work
+// of a device, then completes the receiver.
 #pragma once
 
 #include <weir/completion/completion.hpp>

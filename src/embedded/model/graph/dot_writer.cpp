@@ -59,7 +59,8 @@ const char* type_text(const box_operand& operand) noexcept {
   }
 }
 
-// Returns the ten fields of one side of a copy, as the program gave them.
+// Returns the ten fields of one side of a copy: the values of the node's CUDA_MEMCPY3D. The first
+// field also has, in parentheses, the kind of memory found at the address.
 std::string operand_fields(const box_operand& operand) {
   const CUdeviceptr address = operand.type == CU_MEMORYTYPE_HOST
                                   ? reinterpret_cast<CUdeviceptr>(operand.host)

@@ -54,7 +54,8 @@ box_operand operand_of(const std::byte* data, std::size_t pitch, std::size_t sli
   return operand;
 }
 
-// Changes the memory type of an operand to unified, as the program named it.
+// Describes an operand as CU_MEMORYTYPE_UNIFIED, as the program passed it. operand_of() has set the
+// type of the allocation instead.
 void make_unified(box_operand& operand, const std::byte* data) noexcept {
   operand.type = CU_MEMORYTYPE_UNIFIED;
   operand.device = reinterpret_cast<CUdeviceptr>(data);

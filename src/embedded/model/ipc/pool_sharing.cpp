@@ -108,8 +108,7 @@ bool pool_sharing::free(allocation& block, std::uintptr_t address, engine::point
   }
   // Removes the record before the pages are unmapped, which erase() or the destructor of `deferred`
   // does. Other mappings may get the addresses afterwards.
-  (void)block.close();
-  address_map::instance().remove(block);
+  if (block.close() != 0) address_map::instance().remove(block);
   open_allocations_.erase(opened_block);
   return true;
 }

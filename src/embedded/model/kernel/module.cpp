@@ -39,12 +39,14 @@ void add_variable(loaded_module& owner_module, const weir_variable& variable) {
        .memory_device = &owner_module.owner->owner()});
   record.sync_memops.store(managed, std::memory_order_relaxed);
   record.open(variable.bytes);
+  // add() may have reused the record of a variable of this module that overlaps this one.
+  std::erase(owner_module.variables, &record);
   owner_module.variables.push_back(&record);
 }
 
 void remove_variables(loaded_module& removed_module) noexcept {
   for (allocation* variable : std::exchange(removed_module.variables, {})) {
-    (void)variable->close();
+    if (variable->close() == 0) continue;
     if (variable->kind == memory_kind::managed_variable) managed_advice::forget(*variable);
     address_map::instance().remove(*variable);
   }

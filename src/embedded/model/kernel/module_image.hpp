@@ -21,7 +21,8 @@ namespace weir::embedded::model {
 // Thread safety: all members may be called from any thread.
 class module_image {
  public:
-  // Loads a separate copy of a checked image, so that no two images share variables. Returns
+  // Loads a checked image. `bytes` must not have been loaded before: the loader would recognise the
+  // file and return the same variables (image_bytes::duplicate()). Returns
   // CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND if the image needs a symbol that this process does
   // not have. Returns CUDA_ERROR_SHARED_OBJECT_INIT_FAILED for any other failure of the loader.
   // `diagnostic` receives the loader's message. Throws std::bad_alloc.

@@ -72,8 +72,8 @@ void add_record(const range& containing_range, std::uintptr_t range_start, mappi
 }
 
 void remove_record(mapping& target_mapping) noexcept {
-  (void)target_mapping.record->close();
-  address_map::instance().remove(*target_mapping.record);
+  allocation& record = *target_mapping.record;
+  if (record.close() != 0) address_map::instance().remove(record);
 }
 
 // Maps the allocation of the node at start_address, and moves the node into the range that contains
