@@ -130,8 +130,8 @@ template <memory_access Access, class Range>
   }
 }
 
-/// What in(), out() and inout() return for a buffer, a span, a module_variable, or a shared pointer
-/// to one. Refers to the range, so it must be used in the expression that creates it.
+/// The result of in(), out() and inout() for a buffer, a span, a module_variable, or a shared
+/// pointer to one. Refers to the range, so it must be used in the expression that creates it.
 template <memory_access Access, class Range>
 class declared_range {
   static_assert(Access == memory_access::read ||

@@ -61,7 +61,7 @@ inline void note_launch(const captured_memory_owners& owners) noexcept {
   for (const auto& owner : owners) owner->allocations->launched = true;
 }
 
-// What a buffer stores about the capture in which its memory was allocated.
+// The data that a buffer stores about the capture in which its memory was allocated.
 struct captured_memory {
   [[nodiscard]] bool never_existed() const noexcept { return allocations->never_existed; }
 

@@ -11,7 +11,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// What query_stream() does for a capturing stream. `answered`: answers the query. `refused`:
+// How query_stream() treats a capturing stream. `answered`: answers the query. `refused`:
 // returns an error and invalidates the capture. As on an H200, some queries count as uses of the
 // stream.
 enum class in_capture { answered, refused };
