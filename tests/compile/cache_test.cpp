@@ -193,12 +193,17 @@ TEST_F(Cache, ProcessesReadWholeEntriesOnly) {
   EXPECT_TRUE(cache.find("key"));
 }
 
+std::optional<std::string> key_here(const request& what, std::string_view compiler) {
+  const std::optional<cache_keys> keys = keys_of(what, compiler);
+  return keys ? std::optional{keys->this_folder} : std::nullopt;
+}
+
 TEST(CacheKey, TheKeyDependsOnAllInputs) {
   request what;
   what.source = "int a;";
-  std::set<std::string> keys{cache_key(what, "compiler").value()};
-  EXPECT_EQ(cache_key(what, "compiler"), *keys.begin());
-  EXPECT_NE(cache_key(what, "another"), *keys.begin());
+  std::set<std::string> keys{*key_here(what, "compiler")};
+  EXPECT_EQ(key_here(what, "compiler"), *keys.begin());
+  EXPECT_NE(key_here(what, "another"), *keys.begin());
   void (*const changes[])(request&) = {
       [](request& r) { r.source = "int b;"; },
       [](request& r) { r.name = "b.cu"; },
@@ -224,8 +229,7 @@ TEST(CacheKey, TheKeyDependsOnAllInputs) {
   };
   for (const auto change : changes) {
     change(what);
-    EXPECT_TRUE(keys.insert(cache_key(what, "compiler").value()).second)
-        << "change " << keys.size();
+    EXPECT_TRUE(keys.insert(*key_here(what, "compiler")).second) << "change " << keys.size();
   }
 }
 
@@ -234,14 +238,46 @@ TEST(CacheKey, TheKeyDependsOnIncludedFiles) {
   request what;
   what.source = "#include \"a.h\"\n";
   what.include_paths = {folder.path()};
-  const auto without = cache_key(what, "");
+  const auto without = key_here(what, "");
   std::ofstream{folder.path() / "a.h"} << "1";
-  const auto one = cache_key(what, "");
+  const auto one = key_here(what, "");
   std::ofstream{folder.path() / "a.h"} << "2";
   EXPECT_NE(without, one);
-  EXPECT_NE(one, cache_key(what, ""));
+  EXPECT_NE(one, key_here(what, ""));
   what.source = "#include NAME\n";
-  EXPECT_FALSE(cache_key(what, ""));
+  EXPECT_FALSE(key_here(what, ""));
+}
+
+// A source with its header in two folders.
+request in_folder(const test::temporary_folder& folder, const char* header) {
+  std::ofstream{folder.path() / "a.h"} << header;
+  request what;
+  what.source = "#include \"a.h\"\n";
+  what.name = folder.path() / "source.cu";
+  what.include_paths = {folder.path()};
+  return what;
+}
+
+TEST(CacheKey, AKeyForAnyFolderDependsOnNoFolder) {
+  const test::temporary_folder first;
+  const test::temporary_folder second;
+  const cache_keys keys = *keys_of(in_folder(first, "int a;"), "");
+  const cache_keys moved = *keys_of(in_folder(second, "int a;"), "");
+  EXPECT_EQ(keys.any_folder, moved.any_folder);
+  EXPECT_NE(keys.this_folder, moved.this_folder);
+  EXPECT_NE(keys.any_folder, keys_of(in_folder(second, "int b;"), "")->any_folder);
+}
+
+TEST(CacheKey, AResultThatContainsFileNamesIsForItsFolderOnly) {
+  const test::temporary_folder folder;
+  for (const char* const header :
+       {"const char* file = __FILE__;", "void f() { assert(false); }", "std::source_location l;"}) {
+    const cache_keys keys = *keys_of(in_folder(folder, header), "");
+    EXPECT_EQ(keys.any_folder, keys.this_folder) << header;
+  }
+  request what = in_folder(folder, "int a;");
+  what.line_info = true;
+  EXPECT_EQ(keys_of(what, "")->any_folder, keys_of(what, "")->this_folder);
 }
 
 // The files are named in each way that the compiler accepts.
@@ -249,9 +285,9 @@ TEST(CacheKey, TheKeyDependsOnFilesNamedByOptionsAndEnvironment) {
   const test::temporary_folder folder;
   const auto changes_with_the_file = [&](const request& what) {
     std::ofstream{folder.path() / "a.h"} << "1";
-    const auto one = cache_key(what, "");
+    const auto one = key_here(what, "");
     std::ofstream{folder.path() / "a.h"} << "2";
-    return one != cache_key(what, "");
+    return one != key_here(what, "");
   };
   request what;
   what.source = "\xEF\xBB\xBF#include \"a.h\"\n";
@@ -266,7 +302,7 @@ TEST(CacheKey, TheKeyDependsOnFilesNamedByOptionsAndEnvironment) {
   for (const char* const option :
        {"-I", "-include", "-isystem", "-iquote", "@options", "--pre-include=a.h"}) {
     what.extra = {option, folder.path()};
-    EXPECT_FALSE(cache_key(what, "")) << option;
+    EXPECT_FALSE(key_here(what, "")) << option;
   }
   what.extra = {};
   what.source = "#include <" + (folder.path() / "a.h").string() + ">\n";

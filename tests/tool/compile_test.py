@@ -57,8 +57,10 @@ class Works(CompileTest):
             template <class T> __global__ void scale(T* x, type by) { x[threadIdx.x] *= by; }
         """)
         self.source("#define BESIDE 1\n", "beside.h")
-        self.assert_works(self.compile("-DA", "-D", "B=2", "-I", headers, "--standard", "c++20", "--fast-math", "-X",
-                                       "-DGIVEN", "-n", "scale<double>", source))
+        run = self.compile("-DA", "-D", "B=2", "-I", headers, "--standard", "c++20", "--fast-math", "-X",
+                           "-DGIVEN", "-n", "scale<double>", source)
+        self.assert_works(run)
+        self.assertEqual(run.stdout, "_Z5scaleIdEvPT_f scale<double>\n")
         self.assertEqual(self.kernels(), "_Z5scaleIdEvPT_f")
 
     def test_warnings_are_told_and_are_no_failure(self):
@@ -75,6 +77,35 @@ class Works(CompileTest):
         self.assert_works(self.compile(self.folder / "scale.cu"))
         self.assertEqual(self.image.read_bytes(), first)
         self.assertEqual(len(list(self.cache.iterdir())), 1)
+
+
+    def test_a_source_in_another_folder_is_not_compiled_again(self):
+        self.assert_works(self.compile_in("one"))
+        self.assert_works(self.compile_in("two"))
+        self.assertEqual(len(list(self.cache.iterdir())), 1)
+
+    def compile_in(self, folder):
+        self.source("#define BY by\n", f"{folder}/h.h")
+        return self.compile(self.source('#include "h.h"\n' + SOURCE.replace("by;", "BY;"), f"{folder}/scale.cu"))
+
+    def test_nothing_is_compiled_twice(self):
+        compiler = self.folder / "cxx"
+        calls = self.folder / "calls"
+        compiler.write_text(f'#!/bin/sh\necho call >> {calls}\nexec g++ "$@"\n')
+        compiler.chmod(0o755)
+        for cache in (self.cache, "off"):
+            calls.write_text("")
+            self.assert_works(self.compile(self.source(SOURCE), WEIR_CXX=str(compiler), WEIR_CACHE=str(cache)))
+            compiles = [line for line in calls.read_text().splitlines() if line]
+            self.assertLessEqual(len(compiles), 2 + self.identity_calls, "one to preprocess, one to compile")
+
+    identity_calls = 1  # the compiler's version, for the key of the cache
+
+    def test_pipes(self):
+        run = self.weir("compile", "-", "-o", "-", stdin=SOURCE.encode(), text=False, WEIR_CACHE=str(self.cache))
+        self.assertEqual((run.returncode, run.stderr), (0, b""))
+        self.image.write_bytes(run.stdout)
+        self.assertEqual(self.kernels(), "scale")
 
 
 class Refused(CompileTest):
@@ -99,7 +130,7 @@ class Refused(CompileTest):
         self.assert_fails(self.compile(self.source(SOURCE), WEIR_CXX=str(self.folder / "none")), 1, "none")
 
     def test_no_source(self):
-        self.assert_fails(self.compile(self.folder / "none.cu"), 1, "none.cu", "No such file")
+        self.assert_fails(self.compile(self.folder / "none.cu"), 1, "cannot open", "none.cu", "No such file")
         self.assert_fails(self.compile(self.folder), 1, "irectory")
 
     def test_the_source_itself(self):
@@ -108,6 +139,9 @@ class Refused(CompileTest):
         link.symlink_to(source)
         self.assert_fails(self.weir("compile", source, "-o", link, WEIR_CACHE=str(self.cache)), 1, "is the source")
         self.assertEqual(source.read_text(), SOURCE)
+
+    def test_a_standard_without_kernels(self):
+        self.assert_fails(self.compile(self.source(SOURCE), "--standard", "c++98"), 1, "c++14 or later")
 
     def test_no_device(self):
         self.assert_fails(self.compile(self.source(SOURCE), "--device", 7), 1, "no device 7")

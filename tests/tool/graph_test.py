@@ -78,6 +78,13 @@ class Draws(GraphTest):
             self.assert_works(self.draw("graph.svg", source))
             self.assert_drawn((self.out / "graph.svg").read_text(), "svg")
 
+    def test_pipes(self):
+        self.stand_in(ECHO)
+        for options, format in (([], "svg"), (["--format", "png"], "png")):
+            run = self.weir("graph", "-", "-o", "-", *options, stdin=TEXT, PATH=f"{self.programs}:/bin")
+            self.assert_works(run)
+            self.assert_drawn(run.stdout, format)
+
     def test_a_text_is_rewritten_in_place(self):
         self.stand_in(ECHO)
         self.assert_works(self.weir("graph", self.source, "--output", self.source, PATH=f"{self.programs}:/bin"))

@@ -189,14 +189,14 @@ class SvgThatCannotBeWritten(ScanTest):
 
     def setUp(self):
         super().setUp()
-        self.source = self.file(200_000)
+        self.source = self.file(200_000, "input.svg")
         self.out = self.folder / "out"
         self.out.mkdir()
-        (self.out / "there").write_text("before")
+        (self.out / "there.svg").write_text("before")
 
     def tearDown(self):
-        self.assertEqual([p.name for p in self.out.iterdir()], ["there"])
-        self.assertEqual((self.out / "there").read_text(), "before")
+        self.assertEqual([p.name for p in self.out.iterdir()], ["there.svg"])
+        self.assertEqual((self.out / "there.svg").read_text(), "before")
 
     def scan_to(self, output, **environment):
         return self.weir("scan", self.source, "--svg", output, **environment)
@@ -216,7 +216,7 @@ class SvgThatCannotBeWritten(ScanTest):
         self.assertEqual(self.source.read_bytes(), before)
 
     def test_job_that_fails(self):
-        self.assert_fails(self.scan_to(self.out / "there", WEIR_CXX="/nonexistent"), 1, "no such program")
+        self.assert_fails(self.scan_to(self.out / "there.svg", WEIR_CXX="/nonexistent"), 1, "no such program")
 
 
 class Refused(ScanTest):
@@ -234,17 +234,20 @@ class Refused(ScanTest):
     def test_bad_options(self):
         source = self.file(1000)
         for options in (["--streams", 0], ["--streams", 65], ["--chunk", 0], ["--chunk", "2G"], ["--in-flight", 0],
-                        ["--passes", 0], ["--device", -1], ["--readers", 0], ["--readers", 65], ["--graph"], ["more"]):
+                        ["--passes", 0], ["--device", -1], ["--readers", 0], ["--readers", 65], ["--graph"], ["more"],
+                        ["--svg", self.folder / "picture.png"]):
             with self.subTest(options=options):
                 self.assert_fails(self.weir("scan", source, *options), 2)
         self.assert_fails(self.weir("scan", ""), 2)
+        for size in ("3X", "K", "", "1KK", "-1", "99999999999G"):
+            self.assert_fails(self.weir("scan", source, "--chunk", size), 2, f"'{size}' is not a size")
 
     def test_device_that_is_not_there(self):
         self.assert_fails(self.weir("scan", self.file(1000), "--device", 1), 1, "no device 1")
 
     def test_device_memory_that_is_not_there(self):
         run = self.weir("scan", self.file(1 << 20), "--chunk", "1M", WEIR_EMBEDDED_MEMORY="1M")
-        self.assert_fails(run, 1, "OUT_OF_MEMORY")
+        self.assert_fails(run, 1, "OUT_OF_MEMORY", "--chunk")
 
     def test_compiler_that_is_not_there(self):
         run = self.weir("scan", self.file(1000), WEIR_CXX="/nonexistent")

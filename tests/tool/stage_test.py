@@ -127,6 +127,15 @@ class Graph(tool.ToolTest):
                 self.assertEqual(output.read_bytes(), source.read_bytes())
 
 
+class Pipes(tool.ToolTest):
+    def test_standard_output(self):
+        source = self.file(30 * 1000 + 7)
+        run = self.weir("stage", source, "--output", "-", text=False)
+        self.assertEqual(run.returncode, 0)
+        self.assertEqual(run.stdout, source.read_bytes())
+        self.assertIn(b"crc-32", run.stderr)
+
+
 class Refused(tool.ToolTest):
     def test_no_such_file(self):
         self.assert_fails(self.weir("stage", self.folder / "none"), 1, "none", "No such file")
@@ -175,7 +184,7 @@ class Refused(tool.ToolTest):
 
     def test_device_memory_that_is_not_there(self):
         run = self.weir("stage", self.file(1 << 20), "--chunk", "1M", WEIR_EMBEDDED_MEMORY="1M")
-        self.assert_fails(run, 1, "OUT_OF_MEMORY")
+        self.assert_fails(run, 1, "OUT_OF_MEMORY", "--chunk")
 
 
 class Output(tool.ToolTest):

@@ -16,10 +16,11 @@ class ToolTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def weir(self, *arguments, **environment):
-        """Runs the tool; gives its status, output and errors."""
+    def weir(self, *arguments, stdin=None, text=True, **environment):
+        """Runs the tool; returns its status, output and errors. Without `text`, the output is bytes."""
         command = [WEIR, *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **environment})
+        return subprocess.run(command, capture_output=True, text=text, input=stdin, timeout=120,
+                              env={**os.environ, **environment})
 
     def file(self, size, name="input"):
         path = self.folder / name
@@ -35,6 +36,7 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(run.returncode, status, run.stderr)
         self.assertEqual(run.stdout, "")
         self.assertRegex(run.stderr, r"\Aweir: [^\n]+\n\Z")
+        self.assertNotRegex(run.stderr, r"\.[ch]pp:\d", "a place in the tool's own source")
         for word in words:
             self.assertIn(str(word), run.stderr)
 

@@ -28,6 +28,9 @@ struct job_options {
 // holds the defaults and must exist until the command line is parsed.
 void add_job_options(CLI::App& command, job_options& parsed);
 
+// Returns true if the file name is "-", which stands for standard input or standard output.
+[[nodiscard]] bool is_standard_stream(const std::string& name) noexcept;
+
 // A validator that refuses empty file names, which a script passes if its variable is not set.
 [[nodiscard]] std::string refuse_empty(const std::string& name);
 

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <weir/core/error.hpp>
 #include <weir/version.hpp>
 
 namespace {
@@ -27,6 +28,20 @@ int report_error(const char* text, int status) {
   }
   fmt::print(stderr, "weir: {}\n", line);
   return status;
+}
+
+// Returns the text of an error of weir without its place, which is a line of the tool's own source,
+// and with a hint for users of the tool.
+std::string text_for_users(const weir::error& error, const CLI::App& program) {
+  const bool has_chunks = program.got_subcommand("scan") || program.got_subcommand("stage");
+  const std::string hint = error.result() == weir::errc::out_of_memory && has_chunks
+                               ? "use a smaller --chunk or --in-flight"
+                               : error.hint();
+  std::string text = error.call();
+  if (!error.object().empty()) text += " on " + error.object();
+  text += ": " + error.code().message();
+  if (!hint.empty()) text += "; " + hint;
+  return text;
 }
 
 // Flushes standard output. Buffered output can still be lost, to a full disk or a closed pipe.
@@ -56,6 +71,8 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() != 0) return report_error(error.what(), misused);
     program.exit(error);  // prints the output of --help or --version
     return flush_output();
+  } catch (const weir::error& error) {
+    return report_error(text_for_users(error, program).c_str(), failed);
   } catch (const std::exception& error) {
     return report_error(error.what(), failed);
   }

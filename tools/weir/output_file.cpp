@@ -3,6 +3,7 @@
 #include "output_file.hpp"
 
 #include "failure.hpp"
+#include "job_options.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -68,6 +69,11 @@ output_file::output_file(std::string path, std::uint64_t size)
     : path_{std::move(path)}, target_{follow_links(path_)} {
   // With the signal ignored, exceeding the limit on file sizes gives an error number instead.
   std::signal(SIGXFSZ, SIG_IGN);
+  if (is_standard_stream(path_)) {
+    file_ = unique_fd{::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)};
+    if (!file_) throw failure{"cannot write to standard output", errno};
+    return;
+  }
   struct stat about {};
   const bool exists = ::stat(target_.c_str(), &about) == 0;
   if (exists && S_ISDIR(about.st_mode))

@@ -13,8 +13,9 @@ namespace weir::tool {
 
 // The bytes are written to a temporary file in the target's folder. The temporary file is renamed
 // when it is complete, so the target is either complete or unchanged. The temporary file is removed
-// with this object, and also if a signal ends the program. A target that is no regular file
-// (/dev/null, a pipe) is written directly. At most one object in a process at a time.
+// with this object, and also if a signal ends the program. Standard output, which is named "-", and
+// a target that is no regular file (/dev/null, a pipe) are written directly. At most one object in
+// a process at a time.
 class output_file {
  public:
   // Reserves `size` bytes if the file system can; 0 stands for an unknown size. Throws failure.

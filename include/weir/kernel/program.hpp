@@ -63,6 +63,15 @@ class WEIR_EXPORT compile_error : public error {
   std::shared_ptr<const std::pair<std::string, std::string>> compiler_output_;
 };
 
+/// The result of program::image_for().
+struct program_image {
+  std::vector<std::byte> bytes;  ///< for module::load() and cuModuleLoadData
+  std::string warnings;          ///< of the compiler; empty if there are none
+  /// The linker's name for each of program_options::name_expressions, in their order. Modules that
+  /// are loaded from `bytes` find kernels and variables by the linker's names.
+  std::vector<std::pair<std::string, std::string>> lowered_names;
+};
+
 /// CUDA C source with its compiler options. A value.
 ///
 /// Kernels are __global__ functions. extern "C" keeps their names short, but is not required.
@@ -106,19 +115,13 @@ class WEIR_EXPORT program {
   /// In a host function: throws `not_permitted`.
   [[nodiscard]] module compile(device gpu, call_site at = call_site::current()) const;
 
-  /// Compiles the program without loading it, and returns an image for devices of that kind. Store
-  /// it and pass it to module::load() where no compiler exists. The image does not contain the name
-  /// expressions: module::kernel() finds its kernels by their names in the source or the linker's
-  /// names.
+  /// Compiles the program without loading it, unless an earlier result is stored, and returns an
+  /// image for devices of that kind. Store its bytes and pass them to module::load() where no
+  /// compiler exists. module::kernel() then finds kernels by their names in the source, if these
+  /// are extern "C", or by the linker's names.
   ///
   /// Throws: compile_error.
-  [[nodiscard]] std::vector<std::byte> image_for(device gpu,
-                                                 call_site at = call_site::current()) const;
-
-  /// Returns the warnings of the compiler. Compiles the program if that was not done before.
-  ///
-  /// Throws: compile_error.
-  [[nodiscard]] std::string warnings(device gpu, call_site at = call_site::current()) const;
+  [[nodiscard]] program_image image_for(device gpu, call_site at = call_site::current()) const;
 
   /// Returns the source.
   [[nodiscard]] const std::string& source() const noexcept { return source_; }

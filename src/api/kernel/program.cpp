@@ -37,6 +37,7 @@ compile::request request_of(const program& source, device gpu, call_site at) {
   request.fast_math = o.fast_math;
   request.line_info = o.line_info;
   request.max_registers = o.max_registers;
+  // Stays empty for an embedded device, whose code the compiler of the host makes.
   request.architecture =
       o.architecture.empty() && !gpu.is_embedded() ? architecture_of(gpu, at) : o.architecture;
   request.name_expressions = o.name_expressions;
@@ -104,12 +105,9 @@ weir::module program::compile(device gpu, call_site at) const {
                          std::move(compiled.lowered_names), at);
 }
 
-std::vector<std::byte> program::image_for(device gpu, call_site at) const {
-  return product_for(*this, gpu, at).image;
-}
-
-std::string program::warnings(device gpu, call_site at) const {
-  return product_for(*this, gpu, at).log;
+program_image program::image_for(device gpu, call_site at) const {
+  compile::product compiled = product_for(*this, gpu, at);
+  return {std::move(compiled.image), std::move(compiled.log), std::move(compiled.lowered_names)};
 }
 
 }  // namespace weir

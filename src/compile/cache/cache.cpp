@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Changes with what the files hold.
-constexpr std::string_view format = "weir product 2";
+constexpr std::string_view format = "weir product 3";
 // The names of its files: whoever names a folder of other files keeps those.
 constexpr std::string_view unfinished = ".weir-new-";  // what is being written begins so
 constexpr std::string_view finished = ".weir";         // the others end so
@@ -90,16 +90,35 @@ bool write_all(int file, std::string_view text) noexcept {
 
 }  // namespace
 
-std::optional<std::string> cache_key(const request& what, std::string_view compiler) {
-  const included_files includes = included_by(what);
-  if (!includes.is_complete) return std::nullopt;
-  key_maker key;
+namespace {
+
+// Returns true if the image may contain the name of the source file, or of the folder in which an
+// included file was found.
+bool depends_on_name(const request& what, const included_files& includes) {
+  if (what.debug || what.line_info) return true;
+  const auto mentions_name = [](std::string_view text) {
+    return text.find("__FILE__") != text.npos || text.find("assert") != text.npos ||
+           text.find("source_location") != text.npos;
+  };
+  return mentions_name(what.source) ||
+         std::ranges::any_of(what.headers,
+                             [&](const auto& header) { return mentions_name(header.second); }) ||
+         std::ranges::any_of(includes.files,
+                             [&](const included_file& file) { return mentions_name(file.text); });
+}
+
+}  // namespace
+
+namespace {
+
+// Adds what a result depends on in any folder.
+void add_request(key_maker& key, const request& what, std::string_view compiler,
+                 const included_files& includes) {
   key.add(format);
   key.add(compiler);
   key.add(what.source);
-  key.add(what.name);
   key.add(what.defines);
-  key.add(what.include_paths);
+  key.add(what.include_paths.size());
   key.add(what.headers.size());
   for (const auto& [name, text] : what.headers) {
     key.add(name);
@@ -112,11 +131,32 @@ std::optional<std::string> cache_key(const request& what, std::string_view compi
   key.add(what.name_expressions);
   key.add(what.extra);
   key.add(includes.files.size());
-  for (const auto& [path, text] : includes.files) {
-    key.add(path);
-    key.add(text);
+  for (const included_file& file : includes.files) {
+    key.add(file.label);
+    key.add(file.text);
   }
-  return key.finish();
+  key.add(includes.aliases);
+}
+
+}  // namespace
+
+std::optional<cache_keys> keys_of(const request& what, std::string_view compiler) {
+  const included_files includes = included_by(what);
+  if (!includes.is_complete) return std::nullopt;
+  key_maker here;
+  add_request(here, what, compiler, includes);
+  here.add(what.name);
+  here.add(what.include_paths);
+  for (const included_file& file : includes.files) here.add(file.path);
+  cache_keys keys{{}, here.finish()};
+  if (depends_on_name(what, includes)) {
+    keys.any_folder = keys.this_folder;
+  } else {
+    key_maker anywhere;
+    add_request(anywhere, what, compiler, includes);
+    keys.any_folder = anywhere.finish();
+  }
+  return keys;
 }
 
 disk_cache::disk_cache(std::string folder, std::uint64_t limit)
@@ -218,11 +258,14 @@ void disk_cache::evict() const {
 product cached(const request& what, std::string_view compiler,
                const std::function<product()>& make) {
   const std::optional<disk_cache> cache = disk_cache::of_environment();
-  const std::optional<std::string> key = cache ? cache_key(what, compiler) : std::nullopt;
-  if (!key) return make();
-  if (std::optional<product> found = cache->find(*key)) return *std::move(found);
+  const std::optional<cache_keys> keys = cache ? keys_of(what, compiler) : std::nullopt;
+  if (!keys) return make();
+  for (const std::string& key : {keys->any_folder, keys->this_folder}) {
+    if (std::optional<product> found = cache->find(key)) return *std::move(found);
+  }
   product made = make();
-  cache->put(*key, made);
+  // Warnings name files with their folders.
+  cache->put(made.log.empty() ? keys->any_folder : keys->this_folder, made);
   return made;
 }
 

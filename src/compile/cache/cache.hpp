@@ -12,9 +12,16 @@
 
 namespace weir::compile {
 
-// The name of what comes of a request and a compiler of that identity; none if that cannot be told
-// beforehand.
-[[nodiscard]] std::optional<std::string> cache_key(const request& what, std::string_view compiler);
+// The keys under which a result may be stored. They are equal if the result contains names of files
+// with their folders, by __FILE__, assert or line numbers.
+struct cache_keys {
+  std::string any_folder;   // the result does not depend on the folders of the source and its files
+  std::string this_folder;  // the result has warnings, which name files with their folders
+};
+
+// Returns the keys for a request and the identity of a compiler. Returns nothing if only a
+// preprocessor could find the included files.
+[[nodiscard]] std::optional<cache_keys> keys_of(const request& what, std::string_view compiler);
 
 // A folder with a file for each product, under its key. Several processes may use one: a file is
 // written under another name and renamed when it is whole, and one that is not what it was when it

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -30,13 +31,13 @@ class include_search {
   included_files run() {
     options();
     environment();
-    scan(what_.source, "");
-    for (const auto& [name, text] : what_.headers) scan(text, "");
+    scan(what_.source, "", "");
+    for (const auto& [name, text] : what_.headers) scan(text, "", "");
     // Those that are found are scanned in turn.
     std::size_t next = 0;
     while (next < found_.files.size()) {
       const included_file file = found_.files[next++];
-      scan(file.text, std::filesystem::path{file.path}.parent_path());
+      scan(file.text, std::filesystem::path{file.path}.parent_path(), file.label);
     }
     return std::move(found_);
   }
@@ -71,7 +72,7 @@ class include_search {
 
   // A comment between the words, or a line that goes on behind a backslash, hides an #include from
   // a search by lines: whoever writes that is not cached.
-  void scan(std::string_view text, const std::filesystem::path& folder) {
+  void scan(std::string_view text, const std::filesystem::path& folder, const std::string& label) {
     if (text.find("__has_include") != std::string_view::npos) found_.is_complete = false;
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a mark of UTF-8
     while (!text.empty()) {
@@ -104,32 +105,41 @@ class include_search {
         found_.is_complete = false;
         continue;
       }
-      look_for(std::string{line.substr(1, last - 1)}, close == '"', folder);
+      look_for(std::string{line.substr(1, last - 1)}, close == '"', folder, label);
     }
   }
 
   // In every place that a compiler might find it in: which it takes depends on the compiler.
-  void look_for(const std::string& name, bool quoted, const std::filesystem::path& folder) {
-    if (quoted) add(folder.empty() ? std::filesystem::path{name} : folder / name);
-    if (name.starts_with('/')) add(name);
-    for (const std::string& path : paths_) add(std::filesystem::path{path} / name);
+  void look_for(const std::string& name, bool quoted, const std::filesystem::path& folder,
+                const std::string& label) {
+    if (quoted)
+      add(folder.empty() ? std::filesystem::path{name} : folder / name, label + " \"" + name);
+    if (name.starts_with('/')) add(name, name);
+    for (std::size_t i = 0; i < paths_.size(); ++i)
+      add(std::filesystem::path{paths_[i]} / name, std::to_string(i) + ' ' + name);
   }
 
-  void add(const std::filesystem::path& path) {
+  void add(const std::filesystem::path& path, const std::string& label) {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(path, failed)) return;
     const std::string name = path.lexically_normal().string();
-    if (!seen_.insert(name).second) return;
+    const auto [seen, is_new] = labels_.try_emplace(name, label);
+    if (!is_new) {
+      if (seen->second != label && aliases_.insert(label).second)
+        found_.aliases.push_back(label + " = " + seen->second);
+      return;
+    }
     std::ifstream file{path, std::ios::binary};
     std::string text{std::istreambuf_iterator<char>{file}, {}};
     if (!file) found_.is_complete = false;
-    found_.files.push_back({name, std::move(text)});
+    found_.files.push_back({name, label, std::move(text)});
   }
 
   const request& what_;
   std::vector<std::string> paths_;
   included_files found_;
-  std::set<std::string> seen_;
+  std::map<std::string, std::string> labels_;  // by the path of the file
+  std::set<std::string> aliases_;              // further labels of files with a label
 };
 
 }  // namespace

@@ -12,11 +12,16 @@ namespace weir::compile {
 
 struct included_file {
   std::string path;
+  // How a compiler finds the file, without the folders of this machine: the number of the include
+  // path and the name in the #include. Equal requests in different folders have equal labels.
+  std::string label;
   std::string text;
 };
 
 struct included_files {
   std::vector<included_file> files;
+  // Further labels of these files: "LABEL = LABEL". A compiler takes the first label with a file.
+  std::vector<std::string> aliases;
   // Which files are included cannot be told without preprocessing: #include of a macro,
   // __has_include.
   bool is_complete = true;

@@ -121,6 +121,10 @@ class compilation {
   // What both calls need: the language and everything that predefined macros depend on.
   [[nodiscard]] std::vector<std::string> command() const {
     std::string standard = what_.standard.empty() ? "c++17" : what_.standard;
+    if (standard.ends_with("++98"))
+      throw failure(obstacle::source,
+                    "the standard " + standard + " is too old for kernels; use c++14 or later", {},
+                    compiler_);
     if (standard == "c++03" || standard == "c++11") standard = "c++14";  // the table's own
     std::vector<std::string> c{compiler_, "-std=" + standard, what_.debug ? "-O0" : "-O3"};
     c.push_back("-march=" + (what_.architecture.empty() || what_.architecture.starts_with("sm_") ||

@@ -44,7 +44,7 @@ TEST_F(Module, KernelsAreFoundByTheirSourceNames) {
   EXPECT_NE(code->kernel("fill"), code->kernel("store"));
 
   // An image has no list of name expressions; template instances are found nevertheless.
-  const module loaded = module::load(gpu, source.image_for(gpu));
+  const module loaded = module::load(gpu, source.image_for(gpu).bytes);
   EXPECT_EQ(loaded.kernel("scale<double>").parameters()[1].size, sizeof(double));
   EXPECT_EQ(loaded.kernel("scale< double >").parameters()[1].size, sizeof(double));
 }
@@ -139,7 +139,7 @@ TEST_F(Module, AVariableOfTheWrongSizeIsRefused) {
 
 TEST_F(Module, AModuleIsLoadedFromAFile) {
   const test::temporary_folder folder;
-  const std::vector<std::byte> image = source.image_for(gpu);
+  const std::vector<std::byte> image = source.image_for(gpu).bytes;
   const std::string path = folder.path() / "kernels.image";
   std::ofstream{path, std::ios::binary}.write(reinterpret_cast<const char*>(image.data()),
                                               static_cast<std::streamsize>(image.size()));
@@ -163,7 +163,7 @@ TEST_F(Module, AnInvalidImageIsRefused) {
   EXPECT_EQ(
       result_of([&] { static_cast<void>(module::load(gpu, std::as_bytes(std::span{bad_ptx}))); }),
       errc::invalid_ptx);
-  const std::vector<std::byte> image = source.image_for(gpu);
+  const std::vector<std::byte> image = source.image_for(gpu).bytes;
   for (const std::size_t size : {image.size() / 2, image.size() - 1, std::size_t{64}}) {
     const auto failure =
         failure_of([&] { static_cast<void>(module::load(gpu, std::span{image}.first(size))); });
@@ -240,7 +240,7 @@ TEST_F(Module, ClosingBreaksNoCapture) {
 
 TEST_F(Module, AForeignModuleIsAdopted) {
   const context_scope current{gpu};
-  const std::vector<std::byte> image = source.image_for(gpu);
+  const std::vector<std::byte> image = source.image_for(gpu).bytes;
   abi::CUmodule raw = nullptr;
   ASSERT_EQ(detail::driver().cuModuleLoadData(&raw, image.data()), abi::CUDA_SUCCESS);
   {

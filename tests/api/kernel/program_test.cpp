@@ -99,7 +99,7 @@ TEST_F(Program, AnUnknownNameExpressionIsAnError) {
 
 TEST_F(Program, AProgramReturnsItsImage) {
   const program what{store_it, {.defines = {"VALUE=9"}}};
-  const std::vector<std::byte> image = what.image_for(gpu);
+  const std::vector<std::byte> image = what.image_for(gpu).bytes;
   const module made = module::load(gpu, image);
   launch(s, {}, made.kernel("store_it"), x);
   EXPECT_EQ(values_of(x)[0], 9);
@@ -107,7 +107,7 @@ TEST_F(Program, AProgramReturnsItsImage) {
 
 TEST_F(Program, AProgramReturnsItsWarnings) {
   const program clean{store_it, {.defines = {"VALUE=1"}}};
-  EXPECT_EQ(clean.warnings(gpu), "");
+  EXPECT_EQ(clean.image_for(gpu).warnings, "");
 }
 
 // Two modules of one product have separate variables.

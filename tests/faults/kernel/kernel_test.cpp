@@ -28,7 +28,7 @@ class KernelFaults : public test::Kernels {
  protected:
   void SetUp() override {
     Kernels::SetUp();
-    if (!IsSkipped()) image = source.image_for(gpu);
+    if (!IsSkipped()) image = source.image_for(gpu).bytes;
   }
   std::vector<std::byte> image;
 };

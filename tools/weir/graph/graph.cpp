@@ -33,13 +33,16 @@ namespace {
 struct graph_options {
   std::string file;
   std::string output;
+  std::string format;  // empty: by the extension of the output
   drawing_options drawing;
 };
 
 constexpr std::array<std::string_view, 4> formats{"svg", "png", "pdf", "dot"};
 
-// The format of an output file by its extension; empty for an unknown extension.
+// The format of an output file by its extension; empty for an unknown extension. Standard output
+// has the format svg.
 std::string format_of(const std::string& output) {
+  if (is_standard_stream(output)) return "svg";
   const std::string extension = std::filesystem::path{output}.extension();
   const auto known =
       std::ranges::find(formats, std::string_view{extension}.substr(extension.empty() ? 0 : 1));
@@ -47,7 +50,8 @@ std::string format_of(const std::string& output) {
 }
 
 std::string read_text(const std::string& path) {
-  const unique_fd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  const unique_fd file{is_standard_stream(path) ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (!file) throw failure{fmt::format("cannot read '{}'", path), errno};
   std::string text;
   std::array<char, 1 << 16> part;
@@ -63,7 +67,8 @@ void draw(const graph_options& options) {
   const dot_graph text = parse_dot(read_text(options.file), options.file);
   const std::string drawing = drawing_of(read_drawn_graph(text), options.drawing);
   output_file output{options.output, 0};
-  std::string warnings = run_dot(format_of(options.output), drawing, output.descriptor());
+  const std::string format = options.format.empty() ? format_of(options.output) : options.format;
+  std::string warnings = run_dot(format, drawing, output.descriptor());
   output.commit();
   std::ranges::replace(warnings, '\n', ' ');
   if (!warnings.empty()) fmt::print(stderr, "weir: 'dot' says: {}\n", warnings);
@@ -106,15 +111,21 @@ void add_graph(CLI::App& program) {
   const auto parsed = std::make_shared<graph_options>();
   CLI::App* const command = program.add_subcommand(
       "graph", "Draw a graph that a driver described (dot(), write_dot()), with Graphviz");
-  command->add_option("FILE", parsed->file, "The description in the DOT language")
+  command
+      ->add_option("FILE", parsed->file,
+                   "The description in the DOT language; - for standard input")
       ->check(refuse_empty)
       ->required();
   command
       ->add_option("-o,--output", parsed->output,
-                   "The picture: .svg, .png, .pdf, or .dot with places")
+                   "The picture: .svg, .png, .pdf, or .dot with places; - for standard output")
       ->check(refuse_empty)
       ->check(has_format)
       ->required();
+  command
+      ->add_option("--format", parsed->format,
+                   "svg, png, pdf or dot; default: the extension of the output, svg for -")
+      ->check(CLI::IsMember({"svg", "png", "pdf", "dot"}));
   add_drawing_options(*command, parsed->drawing);
   command->callback([parsed] { draw(*parsed); });
 }

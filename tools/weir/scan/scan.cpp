@@ -148,7 +148,7 @@ void scan_file(const options& options) {
     picture->commit();
   }
   const std::string text = options.json ? to_json(r) : to_text(r, terminal_takes_utf8());
-  std::fputs(text.c_str(), stdout);
+  std::fputs(text.c_str(), is_standard_stream(options.svg) ? stderr : stdout);
 }
 
 }  // namespace
@@ -163,7 +163,19 @@ void add_scan(CLI::App& program) {
   command->add_option("--readers", parsed->readers, "Number of threads that read the file")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  command->add_option("--svg", parsed->svg, "Draw the histogram to this file")->check(refuse_empty);
+  const CLI::Validator is_svg{
+      [](const std::string& name) -> std::string {
+        std::error_code ignored;
+        const std::filesystem::file_status target = std::filesystem::status(name, ignored);
+        const bool is_special = exists(target) && !is_regular_file(target);
+        if (is_standard_stream(name) || is_special || name.ends_with(".svg")) return "";
+        return fmt::format("'{}' has to end with .svg: the picture is an SVG", name);
+      },
+      ""};
+  command
+      ->add_option("--svg", parsed->svg, "Draw the histogram to this file; - for standard output")
+      ->check(refuse_empty)
+      ->check(is_svg);
   command->callback([parsed] { scan_file(*parsed); });
 }
 

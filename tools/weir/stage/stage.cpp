@@ -134,7 +134,7 @@ void stage(const options& options) {
   measure_whole_job(file, plan, options, report);
   measure_device_part(file, requested, options.passes, report);
   const std::string text = options.json ? to_json(report) : to_text(report);
-  std::fputs(text.c_str(), stdout);
+  std::fputs(text.c_str(), is_standard_stream(options.output) ? stderr : stdout);
 }
 
 }  // namespace
@@ -146,7 +146,9 @@ void add_stage(CLI::App& program) {
                              "Send a file through a device in chunks, on one stream and on "
                              "several, and verify what comes back");
   add_job_options(*command, *parsed);
-  command->add_option("--output", parsed->output, "Write what came back to this file")
+  command
+      ->add_option("--output", parsed->output,
+                   "Write what came back to this file; - for standard output")
       ->check(refuse_empty);
   command->add_flag("--graph", parsed->graph, "Also replay the job from a graph, round by round");
   command->callback([parsed] { stage(*parsed); });
