@@ -30,6 +30,7 @@ namespace {
 struct selected_driver {
   driver_table table;
   driver_info info;
+  const engine_services* services = nullptr;  // null if the embedded driver has none for weir
 };
 
 std::mutex selection_mutex;                     // held while a driver is chosen
@@ -41,16 +42,27 @@ const char* environment(const char* name, const char* fallback) {
   return value != nullptr && *value != '\0' ? value : fallback;
 }
 
-vendor_driver open_vendor_library() {
-  return open_vendor(environment("WEIR_LIBCUDA", "libcuda.so.1"));
-}
+const char* vendor_library() { return environment("WEIR_LIBCUDA", "libcuda.so.1"); }
+
+vendor_driver open_vendor_library() { return open_vendor(vendor_library()); }
 
 selected_driver* make_selected(vendor_driver&& vendor) {
-  auto* const opened = new selected_driver{vendor.table, {}};
+  auto* const opened = new selected_driver{vendor.table, {}, nullptr};
   opened->info.kind = driver_kind::cuda;
   opened->info.version = vendor.version;
   opened->info.library = std::move(vendor.library);
   opened->info.missing_functions = std::move(vendor.missing_functions);
+  opened->info.is_dropin = vendor.dropin != nullptr;
+  return opened;
+}
+
+// Uses the drop-in as the embedded driver, so that weir and the other libraries of the process,
+// which call the drop-in, share its devices.
+selected_driver* make_dropin(vendor_driver&& vendor) {
+  const engine_services* const services = services_of(*vendor.dropin);
+  selected_driver* const opened = make_selected(std::move(vendor));
+  opened->info.kind = driver_kind::embedded;
+  opened->services = services;
   return opened;
 }
 
@@ -58,14 +70,21 @@ selected_driver* open_embedded(call_site at) {
   const driver_table& table = embedded::table();
   if (const CUresult code = table.cuInit(0); code != CUDA_SUCCESS) {
     throw error{static_cast<errc>(code), "cuInit", "the embedded driver",
-                "an environment variable has an invalid value; correct WEIR_EMBEDDED_DEVICES, "
-                "WEIR_EMBEDDED_MEMORY or WEIR_EMBEDDED_SCHEDULE, as standard error says",
+                "an environment variable has an invalid value; correct the WEIR_EMBEDDED_ "
+                "variable that standard error names",
                 at};
   }
-  auto* const opened = new selected_driver{table, {}};
+  auto* const opened = new selected_driver{table, {}, &embedded::services()};
   opened->info.kind = driver_kind::embedded;
   table.cuDriverGetVersion(&opened->info.version);
   return opened;
+}
+
+// Opens the embedded driver on request: the drop-in if the process has already loaded it.
+selected_driver* require_embedded(call_site at) {
+  if (!is_loaded_dropin(vendor_library())) return open_embedded(at);
+  vendor_driver vendor = open_vendor_library();
+  return vendor.is_usable() ? make_dropin(std::move(vendor)) : open_embedded(at);
 }
 
 selected_driver* require_cuda(std::string_view requester, call_site at) {
@@ -81,13 +100,18 @@ selected_driver* require_cuda(std::string_view requester, call_site at) {
 
 selected_driver* open_requested(driver_kind kind, std::string_view requester, call_site at) {
   selected_driver* const opened =
-      kind == driver_kind::cuda ? require_cuda(requester, at) : open_embedded(at);
+      kind == driver_kind::cuda ? require_cuda(requester, at) : require_embedded(at);
   opened->info.reason = fmt::format("{} asks for it", requester);
   return opened;
 }
 
 selected_driver* open_available(call_site at) {
   vendor_driver vendor = open_vendor_library();
+  if (vendor.is_usable() && vendor.dropin != nullptr) {
+    selected_driver* const opened = make_dropin(std::move(vendor));
+    opened->info.reason = "libcuda.so.1 is weir's drop-in";
+    return opened;
+  }
   if (vendor.is_usable()) {
     selected_driver* const opened = make_selected(std::move(vendor));
     opened->info.reason = "the vendor's driver has a device";
@@ -149,8 +173,8 @@ void open_and_publish(Open open, call_site at) {
   selected_driver* const opened = open();
   register_fork_handlers();
   selected = opened;
-  if (opened->info.kind == driver_kind::embedded) {
-    embedded_services.store(&embedded::services(), std::memory_order_relaxed);
+  if (opened->services != nullptr) {
+    embedded_services.store(opened->services, std::memory_order_relaxed);
     embedded_table.store(&opened->table, std::memory_order_release);
   }
   table_in_use.store(&selected->table, std::memory_order_release);

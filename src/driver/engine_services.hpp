@@ -63,7 +63,8 @@ struct engine_services {
   void (*on_failure)(void (*hook)() noexcept) noexcept;
 };
 
-// The embedded driver's services and its table; null for other drivers.
+// The embedded driver's services and its table. Null for other drivers, and for a drop-in of
+// another version of weir.
 inline constinit std::atomic<const engine_services*> embedded_services{nullptr};
 inline constinit std::atomic<const driver_table*> embedded_table{nullptr};
 

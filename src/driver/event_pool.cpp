@@ -14,18 +14,20 @@ driver_result result_of(CUresult answer, const char* call) noexcept {
   return {static_cast<errc>(answer), call};
 }
 
+// Creates an event while `context` is current.
 driver_result create_event(CUcontext context, unsigned flags, CUevent& event) {
   const driver_table& calls = driver();
   CUcontext current = nullptr;
   if (const CUresult answer = calls.cuCtxGetCurrent(&current); answer != CUDA_SUCCESS)
     return result_of(answer, "cuCtxGetCurrent");
-  const bool pushes = current != context;
-  if (pushes) {
+  const bool must_push = current != context;
+  if (must_push) {
     const CUresult answer = calls.cuCtxPushCurrent_v2(context);
     if (answer != CUDA_SUCCESS) return result_of(answer, "cuCtxPushCurrent");
   }
   const CUresult created = calls.cuEventCreate(&event, flags);
-  if (pushes) static_cast<void>(calls.cuCtxPopCurrent_v2(&current));
+  CUcontext popped = nullptr;
+  if (must_push) static_cast<void>(calls.cuCtxPopCurrent_v2(&popped));
   return result_of(created, "cuEventCreate");
 }
 

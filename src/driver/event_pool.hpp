@@ -15,7 +15,7 @@
 namespace weir::detail {
 
 // The result of driver calls: success, or the error and the name of the call that failed. The name
-// is null if weir refused before any call.
+// is null if no driver call failed: weir itself refused, or the embedded engine failed.
 struct driver_result {
   errc code = errc::success;
   const char* call = nullptr;

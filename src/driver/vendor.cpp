@@ -49,6 +49,15 @@ void fill_table(vendor_driver& driver, decltype(driver_table::cuGetProcAddress_v
 #undef WEIR_FUNCTION
 }
 
+// Returns null if the driver is not weir's drop-in.
+const dropin_identity* find_dropin_identity(
+    decltype(driver_table::cuGetProcAddress_v2) get_proc) noexcept {
+  void* identity = nullptr;
+  const CUresult answer = get_proc(dropin_identity_name, &identity, min_driver_version,
+                                   CU_GET_PROC_ADDRESS_LEGACY_STREAM, nullptr);
+  return answer == CUDA_SUCCESS ? static_cast<const dropin_identity*>(identity) : nullptr;
+}
+
 std::string library_path_of(void* function, const char* requested) {
   Dl_info info{};
   return ::dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : requested;
@@ -126,8 +135,19 @@ vendor_driver open_vendor(const char* file) {
     return driver;
   }
   fill_table(driver, get_proc);
+  driver.dropin = find_dropin_identity(get_proc);
   check_device(driver);
   return driver;
+}
+
+bool is_loaded_dropin(const char* file) noexcept {
+  void* const library = ::dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return false;
+  decltype(driver_table::cuGetProcAddress_v2) get_proc = nullptr;
+  const bool is_dropin =
+      find(library, "cuGetProcAddress_v2", get_proc) && find_dropin_identity(get_proc) != nullptr;
+  ::dlclose(library);
+  return is_dropin;
 }
 
 }  // namespace weir::detail

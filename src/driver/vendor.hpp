@@ -2,6 +2,7 @@
 // driver/vendor.hpp - the GPU vendor's driver, opened at run time.
 #pragma once
 
+#include "driver/dropin_identity.hpp"
 #include "driver/table.hpp"
 
 #include <string>
@@ -23,6 +24,7 @@ struct vendor_driver {
   // The functions that the library lacks: their entries return
   // CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER.
   std::vector<std::string_view> missing_functions;
+  const dropin_identity* dropin = nullptr;  // null if the library is not weir's drop-in
 
   std::string problem;           // why the driver cannot be used, as a sentence without a full stop
   CUresult code = CUDA_SUCCESS;  // the problem as a result
@@ -35,5 +37,8 @@ struct vendor_driver {
 // returned in the result. The library is never closed, because drivers cannot be unloaded safely.
 // Throws: std::bad_alloc.
 [[nodiscard]] vendor_driver open_vendor(const char* file);
+
+// Returns true if the process has already loaded the library, and it is weir's drop-in.
+[[nodiscard]] bool is_loaded_dropin(const char* file) noexcept;
 
 }  // namespace weir::detail

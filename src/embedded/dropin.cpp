@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // embedded/dropin.cpp - libcuda.so.1 without a GPU: exports the embedded driver under the CUDA
 // driver API's names.
+#include "driver/dropin_identity.hpp"
 #include "embedded/entry/entries.hpp"
 #include "embedded/entry/proc_table.hpp"
+#include "embedded/services.hpp"
 
 using namespace weir::abi;
 namespace entry = weir::embedded::entry;
@@ -54,7 +56,11 @@ namespace {
 #define WEIR_PROC(symbol, base, version, variant) \
   {#base, version, WEIR_ADDRESS(symbol), WEIR_ADDRESS_##variant(symbol)},
 
+const weir::detail::dropin_identity identity{
+    WEIR_VERSION_STRING, sizeof(weir::detail::engine_services), &weir::embedded::services()};
+
 const entry::proc exported_procs[] = {
+    {weir::detail::dropin_identity_name, 0, &identity, &identity},
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
   WEIR_PROC(symbol, base, version, variant)
 #include "driver/functions.def"

@@ -44,11 +44,10 @@ TEST(Choice, AnEmptyWeirDriverValueIsAccepted) {
 }
 
 TEST(Choice, WeirDriverCanSelectTheEmbeddedDriver) {
-  EXPECT_THAT(
-      report("WEIR_DRIVER=embedded " + fake("libfake-12-2.so")),
-      AllOf(HasSubstr(
-                "kind=embedded\nwhy=WEIR_DRIVER=embedded asks for it\nversion=13000\nlibrary=\n"),
-            HasSubstr("problem=\n")));
+  EXPECT_THAT(report("WEIR_DRIVER=embedded " + fake("libfake-12-2.so")),
+              AllOf(HasSubstr("kind=embedded\nwhy=WEIR_DRIVER=embedded asks for "
+                              "it\nversion=13000\nlibrary=\nis_dropin=0\n"),
+                    HasSubstr("problem=\n")));
 }
 
 TEST(Choice, TheVendorDriverIsUsedIfItHasADevice) {

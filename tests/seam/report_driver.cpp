@@ -11,9 +11,9 @@
 namespace {
 
 void print(const weir::driver_info& driver) {
-  std::printf("kind=%s\nwhy=%s\nversion=%d\nlibrary=%s\nproblem=%s\n",
+  std::printf("kind=%s\nwhy=%s\nversion=%d\nlibrary=%s\nis_dropin=%d\nproblem=%s\n",
               weir::to_string(driver.kind).data(), driver.reason.c_str(), driver.version,
-              driver.library.c_str(), driver.vendor_problem.c_str());
+              driver.library.c_str(), driver.is_dropin, driver.vendor_problem.c_str());
 }
 
 // Runs what a word on the command line requests.

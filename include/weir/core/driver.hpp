@@ -15,7 +15,7 @@ namespace weir {
 /// The kinds of driver.
 enum class driver_kind {
   cuda,      ///< the vendor's libcuda.so.1, opened at run time
-  embedded,  ///< weir's embedded driver, whose devices are parts of the host
+  embedded,  ///< weir's embedded driver, whose devices are parts of the host; or weir's drop-in
 };
 
 /// Returns "cuda" or "embedded", the values of WEIR_DRIVER.
@@ -26,8 +26,10 @@ struct driver_info {
   driver_kind kind = driver_kind::embedded;
   std::string reason;  ///< the reason for the choice, a sentence without its full stop
   int version = 0;     ///< version of the driver API: 1000 * major + 10 * minor, 13000 is CUDA 13.0
-  /// file that the vendor's driver was loaded from; empty for the embedded driver
+  /// file that the driver was loaded from; empty for the embedded driver inside weir
   std::string library;
+  /// true if `library` is weir's drop-in: the embedded driver as a libcuda.so.1
+  bool is_dropin = false;
 
   /// The reason why the vendor's driver cannot be used on this machine. Empty if it is used or was
   /// not tried.
@@ -43,7 +45,10 @@ struct driver_info {
 ///
 /// Without this call, the first use of weir chooses the driver. The environment variable
 /// WEIR_DRIVER (auto, cuda or embedded) selects it. If the variable is not set, or is auto, weir
-/// uses the vendor's driver if that has a device, and the embedded driver otherwise.
+/// uses the vendor's driver if that has a device, and the embedded driver otherwise. If the
+/// libcuda.so.1 of the process is weir's drop-in, it is used as the embedded driver, so that weir
+/// shares its devices with other libraries that call the driver. With `embedded`, this holds only
+/// if the drop-in is loaded already.
 ///
 /// Throws: error, without choosing a driver:
 /// - `illegal_state` if the other driver is already in use

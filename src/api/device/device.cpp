@@ -104,7 +104,8 @@ bool device::can_access(device peer, call_site at) const {
 
 bool device::is_embedded() const noexcept {
   try {
-    return current_driver().kind == driver_kind::embedded;
+    const driver_info driver = current_driver();
+    return driver.kind == driver_kind::embedded || driver.is_dropin;
   } catch (...) {
     return false;
   }
