@@ -47,7 +47,9 @@ bool completion_queue::idle() noexcept {
   std::uint64_t last = 0;
   {
     const std::lock_guard hold{points_.lock()};
-    if (ring().empty()) return !recording_turns_.is_recording();
+    // A record in progress is about to add a point.
+    if (recording_turns_.is_recording()) return false;
+    if (ring().empty()) return true;
     last = ring().end() - 1;
   }
   return try_query(last) != errc::not_ready;

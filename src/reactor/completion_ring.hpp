@@ -39,8 +39,8 @@ class completion_ring {
     return points_[ticket & (capacity_ - 1)];
   }
 
-  // Reserves room for the next push(). Do not call shrink() before that push(), which would free
-  // the room. Throws std::bad_alloc.
+  // Reserves room for the next push(). A shrink() before that push() may free the room. Throws
+  // std::bad_alloc.
   void reserve_one() {
     if (size() == capacity_) resize(capacity_ == 0 ? min_capacity : 2 * capacity_);
   }

@@ -88,7 +88,8 @@ inline constexpr int min_similar_waits = 3;
 // The reactor enables the fault monitor after 500 sleeps of 0.6 ms or more. By then the wakeups
 // after these sleeps have cost as much as starting the monitor (10 to 20 ms of CPU time).
 inline constexpr int long_sleeps_before_watch = 500;
-// For 2 s after a fault report sleeps stay short, because the driver may return the error late.
+// For 2 s after a fault report, sleeps stay short, because the driver may return the error only
+// some time after the report.
 inline constexpr long long fault_alert_duration = 2'000 * millisecond;
 
 }  // namespace poll_policy

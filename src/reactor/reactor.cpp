@@ -222,10 +222,10 @@ void reactor::take_new_queues() noexcept {
   if (new_queues_.load(std::memory_order_relaxed) == nullptr) return;  // saves the exchange
   completion_queue* added = new_queues_.exchange(nullptr, std::memory_order_acquire);
   while (added != nullptr) {
-    completion_queue* const after = added->next;  // append() changes it
+    completion_queue* const following = added->next;  // append() overwrites added->next
     queues_.append(*added);
     ++queue_count_;
-    added = after;
+    added = following;
   }
 }
 

@@ -98,8 +98,8 @@ class reactor {
   void add_poller() noexcept;
   // Removes a poller. Any thread may call it.
   void remove_poller() noexcept;
-  // Calls run_once() as a poller. From then on, the calling thread has to drive the reactor while
-  // it blocks, as after add_poller().
+  // Calls run_once() as a poller. From then on, until the last poller is removed, blocking waits of
+  // the calling thread run the reactor, as after add_poller().
   std::size_t poll() noexcept;
   [[nodiscard]] bool has_pollers() const noexcept { return pollers_.load() > 0; }
 

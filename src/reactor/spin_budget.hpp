@@ -30,8 +30,8 @@ inline void spin_pause(unsigned& spins, bool waits_for_engine, long long elapsed
 // Learns from recent waits for how long a thread should spin before it sleeps.
 //
 // On a GPU, a spinning thread detects the end of the work after about 4 us, and a sleeping thread
-// much later. If waits are mostly short, threads spin through them. If they are mostly long, the
-// budget is the minimum.
+// much later. If waits are mostly short, threads spin through them. If most are longer than 10 ms,
+// the budget is the minimum.
 //
 // The budget must not follow each wait, because the lengths of waits alternate: if two streams
 // finish together, a wait of 100 us is followed by one of 0. The budget therefore rises at once to

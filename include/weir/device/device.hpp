@@ -96,7 +96,7 @@ class device_list;
 /// Thread safety: all members may be called from any thread.
 class WEIR_EXPORT device {
  public:
-  /// Names the device with this number.
+  /// Refers to the device with this number. No driver call.
   constexpr explicit device(int ordinal = 0) noexcept : ordinal_{ordinal} {}
 
   /// Returns the number of devices of the driver in use; 0 if there is none, and in a host

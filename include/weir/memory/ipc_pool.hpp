@@ -30,10 +30,10 @@ namespace weir {
 //   auto theirs = weir::ipc_pool::import_fd(receive_descriptor(), gpu);
 //   weir::ipc_pool_buffer<float> y{theirs, receive()};
 //
-// Allocating such memory does not wait. Interprocess events (ipc_event.hpp) order the work of the
-// processes. They must order the allocation before the first use in another process, since the
-// handle may arrive before the stream has reached the allocation. They must order the free after
-// the last use in any process.
+// The host does not wait for the allocation. Interprocess events (ipc_event.hpp) order the work of
+// the processes. They must order the allocation before the first use in another process, since the
+// handle may arrive before the stream has reached the allocation. The memory
+// must be freed only after every other process has closed it.
 
 /// Identifies memory of a pool to other processes: 64 bytes that can be sent unchanged over a pipe,
 /// a socket or a file. Valid while the memory exists, for processes that have imported the pool.

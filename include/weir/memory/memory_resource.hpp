@@ -30,7 +30,7 @@ WEIR_EXPORT void* allocate_or_bad_alloc(memory_pool_ref pool, std::size_t bytes,
 
 /// Returns true if Property is a type in a namespace and has this unqualified name:
 /// "device_accessible" for cuda::mr::device_accessible. Compares names, so that weir needs no
-/// header of that library and accepts every version of it.
+/// header of libcu++ and accepts every version of it.
 template <class Property>
 consteval bool is_property(const char* property_name) {
   std::string_view type =

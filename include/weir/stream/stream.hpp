@@ -339,7 +339,9 @@ class WEIR_EXPORT stream : public stream_ref {
   /// Driver: cuStreamIsCapturing, cuStreamDestroy.
   ~stream();
 
-  /// Destroys the stream now. Does nothing if the stream is closed already.
+  /// Destroys the stream without waiting for the destructor, and reports errors. If weir itself
+  /// still uses the stream, as for the free of a buffer, the last use destroys it. Does nothing if
+  /// the stream is closed already.
   ///
   /// Throws: the driver's error.
   /// In a capture: as the destructor.

@@ -81,7 +81,7 @@ void require_endable(const capture_snapshot& snapshot, const end_request& reques
   const bool has_participant = snapshot.participant_count != 0 && request.scope != capture.id;
   const bool has_other_ownership = capture.ownership != request.ownership;
   const bool borrows = capture.borrows_graph();
-  // The first obstacle that applies is reported. In `reason`, the first {} stands for the capture,
+  // The first obstacle that applies is thrown. In `reason`, the first {} stands for the capture,
   // and the second one for its origin stream.
   const struct obstacle {
     bool applies;

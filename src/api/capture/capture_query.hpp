@@ -41,9 +41,9 @@ struct stream_capture_info {
 [[nodiscard]] stream_capture_info require_capturing(stream_ref stream, const char* call,
                                                     const char* hint, call_site at);
 
-// Like try_query_capture(), but queries only the status and the id. The driver returns no arrays
-// for this query. Therefore any thread may call it while the capturing thread makes its own
-// queries.
+// Like try_query_capture(), but queries only the status and the id. Does not ask for the
+// arrays of dependencies, which are valid only until the next query. Therefore any thread may call
+// it while the capturing thread makes its own queries.
 [[nodiscard]] CUresult try_query_capture_id(CUstream stream, stream_capture_info& info) noexcept;
 // Returns true if the stream no longer takes part in the capture with the id `capture`. Returns
 // false also if the query fails.

@@ -138,11 +138,11 @@ void track_join(CUstream stream) noexcept {
 
 void track_event_record(CUevent event, CUstream stream) noexcept {
   stream_capture_info info;
-  const bool is_known = try_query_capture(stream, info) == CUDA_SUCCESS;
-  if (is_known) remove_ended_capture(stream, info);
+  const bool was_queried = try_query_capture(stream, info) == CUDA_SUCCESS;
+  if (was_queried) remove_ended_capture(stream, info);
   capture_registry::instance().for_each([&](capture_record& record) {
-    std::erase(record.events, event);
-    if (!is_known || !takes_part(record, info)) return;
+    std::erase(record.events, event);  // the event's previous record no longer counts
+    if (!was_queried || !takes_part(record, info)) return;
     try {
       record.events.push_back(event);
     } catch (const std::bad_alloc&) {  // the driver's own check remains

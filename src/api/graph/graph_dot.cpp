@@ -90,8 +90,8 @@ class dot_scan {
     names_.push_back(text_.substr(start, end - start));
     return list;
   }
-  // Reads a hexadecimal number behind its "0x". Returns the position after it, or `start` if there
-  // is none.
+  // Stores the hexadecimal number at `start`, which follows its "0x". Returns the position after
+  // the number, or `start` if there is no number.
   [[nodiscard]] std::size_t read_number(std::size_t start) {
     if (start < 2 || text_[start - 2] != '0') return start;
     constexpr int hexadecimal = 16;

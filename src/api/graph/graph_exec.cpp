@@ -172,7 +172,7 @@ graph_exec graph_exec::adopt(CUgraphExec_st* handle, call_site at) {
   if (handle == nullptr)
     detail::throw_error(errc::invalid_handle, call, "null",
                         "the executable graph is null; pass an existing one", at);
-  // The conversions drop flags that weir does not know.
+  // The conversions drop flags that instantiate_options cannot express.
   return graph_exec{handle, nullptr, flags_of(options_from(query_flags(handle, at)))};
 }
 

@@ -45,10 +45,13 @@ bool is_in_body(CUgraph graph) noexcept {
 CUgraph root_of(CUgraph graph) noexcept {
   if (!any_graph_metadata()) return graph;
   const locked_metadata_store store;
-  for (const graph_metadata* current = store->find(graph);
-       current != nullptr && current->parent != nullptr; current = store->find(graph))
-    graph = current->parent;
-  return graph;
+  CUgraph root = graph;
+  const graph_metadata* metadata = store->find(root);
+  while (metadata != nullptr && metadata->parent != nullptr) {
+    root = metadata->parent;
+    metadata = store->find(root);
+  }
+  return root;
 }
 
 void mark_destroyed(CUgraph graph) noexcept {

@@ -314,8 +314,8 @@ void stream_memory::free_later(CUstream memory_stream) noexcept {
       std::unique_ptr<pending_uses>{std::exchange(uses_, nullptr)});
 }
 
-// Closes the object without freeing the memory: releases the list of uses, the stream and the
-// capture.
+// Closes the object without freeing the memory: deletes the list of uses, and releases the stream
+// and the capture.
 void stream_memory::release_resources() noexcept {
   delete uses_;
   stream_ = closed_handle<CUstream_st>();

@@ -37,7 +37,7 @@ struct pool_import {
   CUcontext context;
   int owners = 1;  // number of pool objects plus opened allocations
   std::vector<opened_memory> open = {};
-  int imports = 1;  // number of imports in the driver; each must be destroyed
+  int driver_imports = 1;  // number of imports in the driver; each must be destroyed
 };
 
 namespace {
@@ -71,7 +71,7 @@ class pool_imports {
         all_, [&](const auto& known) { return known->handle == fresh->handle; });
     if (entry != all_.end()) {
       ++(*entry)->owners;
-      ++(*entry)->imports;
+      ++(*entry)->driver_imports;
       return **entry;
     }
     all_.push_back(std::move(fresh));
@@ -134,10 +134,10 @@ class pool_imports {
   // Like release(). The caller holds lock_.
   void release_locked(pool_import& import, first_failure& failure) noexcept {
     if (--import.owners != 0) return;
-    // All imports are destroyed only now, because a driver refuses to destroy an import while
+    // All imports are destroyed only now, because the driver refuses to destroy an import while
     // memory of the pool is open.
     release_in_context(import, failure, [&] {
-      for (; import.imports != 0; --import.imports) {
+      for (; import.driver_imports != 0; --import.driver_imports) {
         failure.note(driver().cuMemPoolDestroy(import.handle), "cuMemPoolDestroy");
       }
     });
@@ -159,10 +159,10 @@ constexpr memory_deleter opened_memory_deleter{"cuMemFree", &close_opened_memory
 
 void pool_import_deleter::operator()(pool_import* import) const noexcept {
   run_or_defer([import]() noexcept {
-    const memory_pool_ref object{import->handle, import->gpu};
+    const memory_pool_ref pool{import->handle, import->gpu};  // release() may destroy *import
     first_failure failure;
     pool_imports::instance().release(*import, failure);
-    report_if_failed(failure, object);
+    report_if_failed(failure, pool);
   });
 }
 

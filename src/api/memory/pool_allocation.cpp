@@ -19,8 +19,8 @@ bool is_capture_safe(CUstream stream, call_site at) {
   return can_free_now() && query_capture_status(stream, at) == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// Waits for all deferred frees and for all work of the context, and returns unused memory of the
-// pool to the system.
+// Waits for all deferred tasks, among them frees, and for all work of the context, and returns
+// unused memory of the pool to the system.
 void reclaim_memory(memory_pool_ref pool, CUstream stream, call_site at) {
   drain_deferred();
   context_ref{context_of(stream, at)}.sync(at);

@@ -115,7 +115,7 @@ stream_fork::~stream_fork() {
   } catch (...) {
     failure.note_exception(join_call);
   }
-  // The end of an invalidated capture reports the invalidation.
+  // An invalidation is not reported here, because the end of the capture reports it.
   if (failure.code != errc::stream_capture_invalidated) detail::report_if_failed(failure, origin());
 }
 

@@ -36,6 +36,7 @@ stream_pool::stream_pool(weir::device gpu, std::initializer_list<stream_role> ro
     : state_{std::make_shared<detail::stream_pool_state>(
           gpu, std::span{roles.begin(), roles.size()}, at)} {}
 
+// Not defaulted: `other` becomes closed, and the old state of this object ends here.
 stream_pool& stream_pool::operator=(stream_pool&& other) noexcept {
   stream_pool replacement{std::move(other)};
   std::swap(state_, replacement.state_);

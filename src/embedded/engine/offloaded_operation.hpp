@@ -24,7 +24,8 @@ enum class offload_target : std::uint8_t { host_thread, long_work_threads };
 // current step's operation.
 class offloaded_operation {
  public:
-  // Called by the step before it runs this timeline, whose next operation it may pass on.
+  // Called by the step before it runs this timeline. The step may pass the next operation of the
+  // timeline to another thread.
   void expect_offload(const timeline& line) noexcept;
   // Returns when the operation has run and its thread has released the timeline, or when the
   // operation has run or slept for `timeout`. Time in which its thread waits for a processor does

@@ -131,8 +131,10 @@ bool timeline::unmark_queued() noexcept {
 }
 
 bool timeline::try_own() noexcept {
-  // Sequentially consistent: a submitter that still finds the timeline queued relies on the worker
-  // that has just dequeued it.
+  // The load of submitted_ is sequentially consistent. It pairs with a submitter, which stores
+  // submitted_ and then reads state_. A submitter that still reads `queued` there does not queue
+  // the timeline again, so the worker that has just cleared `queued` has to see its operations
+  // here.
   if (completed_.load(std::memory_order_relaxed) >= submitted_.load()) return false;
   std::uint32_t state = state_.load(std::memory_order_relaxed);
   do {

@@ -143,8 +143,8 @@ class alignas(64) timeline {
   // Unparks a list of timelines, linked by next_parked.
   static void unpark_all(timeline* first) noexcept;
 
-  // Registers a callback that is called when `count` is reached. Returns false, without registering
-  // it, if the count is already reached. Throws std::bad_alloc.
+  // Registers a callback that is called when `count` operations are complete. Returns false,
+  // without registering it, if they already are. Throws std::bad_alloc.
   bool add_callback(detail::engine_callback& callback, std::uint64_t count);
   // Returns true if the callback was not called and will not be.
   bool remove_callback(detail::engine_callback& callback) noexcept;

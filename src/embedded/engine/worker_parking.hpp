@@ -39,9 +39,10 @@ class timeline_list {
     return line;
   }
 
-  // Sequentially consistent: pairs with threads that add and then check which workers are awake
-  // (worker_parking). Does not count entries that a concurrent pop() is moving from pushed_ to
-  // first_. The thread that called pop() checks the list again afterwards.
+  // Returns true if the list is empty. The loads are sequentially consistent: they pair with
+  // threads that add and then check which workers are awake (worker_parking). Does not count
+  // entries that a concurrent pop() is moving from pushed_ to first_. The thread that called pop()
+  // checks the list again afterwards.
   [[nodiscard]] bool empty() const noexcept {
     return first_.load() == nullptr && pushed_.load() == nullptr;
   }

@@ -73,7 +73,7 @@ class WEIR_EXPORT graph_node {
   [[nodiscard]] node_kind kind(call_site at = call_site::current()) const;
 
   /// Returns the typed view of the node: node.as<fill_node>(). weir::visit() (graph_nodes.hpp)
-  /// selects among all kinds.
+  /// calls a function with the view that fits the kind of the node.
   ///
   /// Throws: `wrong_type`, with both kinds in the text, if the node has another kind.
   /// Driver: cuGraphNodeGetType.
@@ -143,7 +143,7 @@ struct edge_data {
   friend constexpr bool operator==(const edge_data&, const edge_data&) noexcept = default;
 };
 
-/// A dependency: `target` runs after `source`.
+/// A dependency: `target` starts after the end of `source`, or as its edge_data says.
 struct graph_edge {
   graph_node source;
   graph_node target;

@@ -77,9 +77,9 @@ class WEIR_EXPORT host_function_parameters {
   host_function_parameters(void (*f)(void* data), void* data) noexcept
       : function_{f}, data_{data} {}
 
-  /// Returns the function that the driver calls. The parameters of a node that was captured, or
-  /// added directly through the driver, hold only function() and data(), and keep no function
-  /// object alive.
+  /// Returns the function that the driver calls. If these are the parameters of a node that was
+  /// captured, or added directly through the driver, they hold only function() and data(), and keep
+  /// no function object alive.
   [[nodiscard]] void (*function() const noexcept)(void*) { return function_; }
   /// Returns the argument with which the driver calls function().
   [[nodiscard]] void* data() const noexcept { return data_; }

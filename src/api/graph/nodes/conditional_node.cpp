@@ -57,8 +57,7 @@ detail::conditional_metadata metadata_of(conditional_node node, call_site at) {
 // `graph`.
 std::string invalid_condition_reason(const condition& used_condition, CUgraph_st* graph) {
   if (detail::is_part_of(graph, used_condition.graph().get())) {
-    return "the condition belongs to another graph, or another node uses it; create a condition of "
-           "this graph, or of one that contains it, for each node";
+    return "another node uses the condition; create a condition for each node";
   }
   return fmt::format(
       "the condition belongs to {}; create a condition of this graph, or of one that contains it",

@@ -91,7 +91,8 @@ class default_context {
   detail::make_current current_;
 };
 
-// Throws for launch options that kernel nodes do not support, and for an incomplete cluster.
+// Throws for a programmatic launch, which kernel nodes do not support, and for an incomplete
+// cluster.
 void throw_if_not_supported(const launch_config& config, call_site at) {
   detail::require_complete_cluster(config, "cuGraphAddNode", nullptr, at);
   if (!config.programmatic) return;

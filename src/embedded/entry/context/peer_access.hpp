@@ -30,7 +30,8 @@ inline model::copy_users users_of_copy(const model::stream& target_stream,
 }
 
 // Makes a synchronous copy between contexts wait for the earlier work of all blocking streams of
-// both contexts. Called before the copy is submitted.
+// the other contexts: for their legacy streams, which follow that work. `target_stream` itself
+// orders the work of its own context. Called before the copy is submitted.
 void wait_for_peer_streams(model::stream& target_stream, const model::copy_users& users);
 // Makes later work of the blocking streams of both contexts wait for the copy. Called after the
 // copy was submitted.

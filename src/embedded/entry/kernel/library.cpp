@@ -121,6 +121,7 @@ CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
     if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult error = current_context(context)) return error;
+    // The modules of a green context belong to its primary context.
     return model::libraries::get_module(library, context->base(), module);
   });
 }

@@ -63,11 +63,12 @@ std::size_t device::free_memory() const noexcept {
   return unreserved - std::min(unreserved, managed_memory_.load(std::memory_order_relaxed));
 }
 
-// Counts one more of the users that keep the primary context alive, and makes the context alive if
-// it is not.
+// Adds one to `users`, the number of users or of green contexts that keep the primary context
+// alive, and makes the context alive if it is not. Ends the effect of an earlier release_primary()
+// that returned CUDA_ERROR_NOT_PERMITTED.
 abi::CUresult device::retain_primary_for(unsigned& users) {
   const std::lock_guard lock{primary_mutex_};
-  outlives_green_contexts_ = false;
+  outlives_green_contexts_ = false;  // only an earlier release_primary() had asked for it
   if (!primary_->alive()) {
     const unsigned flags = primary_flags() | abi::CU_CTX_MAP_HOST;
     if (const abi::CUresult error = primary_->open(*this, flags)) return error;

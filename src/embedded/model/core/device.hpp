@@ -75,7 +75,8 @@ class device {
   //
   // If there is no user to remove, returns CUDA_ERROR_INVALID_CONTEXT, or CUDA_ERROR_NOT_PERMITTED
   // if there are green contexts. After CUDA_ERROR_NOT_PERMITTED, the primary context stays alive
-  // when the green contexts end, as on an H200.
+  // when the green contexts end, as on an H200, unless another user or green context is added
+  // before.
   abi::CUresult release_primary() noexcept;
 
   // Waits for the work of the primary context and ends it. Its users stay counted. Returns

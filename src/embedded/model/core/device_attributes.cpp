@@ -109,8 +109,7 @@ device_attributes describe_attributes(int ordinal) noexcept {
       {CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
       {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1},
 
-      // Arrays. Their limits are named after the textures and surfaces through which a GPU reads
-      // them.
+      // Arrays. Their limits are those of the textures through which a GPU reads them.
       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH, 131072},
       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH, 131072},
       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT, 65536},

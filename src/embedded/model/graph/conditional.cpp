@@ -150,9 +150,9 @@ void conditional_work::run() const noexcept {
     if (index >= node.bodies.size()) return;  // no else body, or no body for a switch value
     const plan_conditional::body& body = node.bodies[index];
     engine::operation* operation = plan->operations.data() + body.first_operation;
-    for (engine::operation* const end = operation + body.operations;
-         operation != end && operation->body(*operation);)
-      ++operation;
+    engine::operation* const end = operation + body.operations;
+    // An operation returns false if it has made the device fail. The rest is skipped then.
+    while (operation != end && operation->body(*operation)) ++operation;
   };
   const std::uint32_t value = condition->get();
   switch (node.type) {

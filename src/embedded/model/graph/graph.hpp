@@ -178,9 +178,9 @@ class graph {
   bool has_memory_nodes_ = false;
   // The claim that claim_executable() returned; expired once no executable holds it.
   mutable std::weak_ptr<void> executable_;
-  // Maps original nodes to this clone's copies, also to destroyed ones. Filled by the first call of
-  // counterpart(). Later calls need not read nodes_, which would make the removals in between slow
-  // (node_list.hpp).
+  // Maps original nodes to this clone's copies, also to destroyed copies. Filled by the first call
+  // of counterpart(). Later calls therefore do not read nodes_; reading it would make the removals
+  // in between slow (node_list.hpp).
   std::unordered_map<abi::CUgraphNode, abi::CUgraphNode> counterparts_;
 };
 

@@ -54,7 +54,8 @@ struct plan_step {
 struct plan_location {
   std::uint32_t first_operation = 0;
   std::uint32_t operations = 0;
-  // The step of the last operation. A node without operations is complete when this step is.
+  // The step of the node's last operation; for a node without operations, a step of another node.
+  // The node is complete when this step is complete.
   std::uint32_t step = 0;
 };
 

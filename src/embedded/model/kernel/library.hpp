@@ -71,6 +71,7 @@ abi::CUresult unload(abi::CUlibrary library);
 
 abi::CUresult get_kernel(abi::CUlibrary library, const char* name, abi::CUkernel* out);
 abi::CUresult count_kernels(abi::CUlibrary library, unsigned* out);
+// Stores as many kernels as fit, and leaves the rest of `out` unchanged.
 abi::CUresult list_kernels(abi::CUlibrary library, std::span<abi::CUkernel> out);
 
 // Gets the library's module in a context. The first call of get_module(), get_variable() or

@@ -40,8 +40,8 @@ struct block_resources {
 
 // Stores the largest dynamic shared memory with which a multiprocessor can run `blocks` blocks at a
 // time, in bytes per block. As on an H200, the shared memory that the driver reserves for each
-// block is not subtracted. Returns false if that many blocks do not fit even without dynamic shared
-// memory.
+// block is not subtracted, so the result may be too large by that amount. Returns false if that
+// many blocks do not fit even without dynamic shared memory.
 [[nodiscard]] bool find_dynamic_shared(const block_resources& resources, unsigned blocks,
                                        unsigned threads, std::size_t& out) noexcept;
 

@@ -43,13 +43,13 @@ void run_when_idle(const engine::operation& cleanup) noexcept {
   try {
     const std::vector<engine::point> points = pending_points();
     if (points.empty()) {
-      engine::operation operation = cleanup;
-      operation.body(operation);
+      engine::operation copy = cleanup;  // running an operation may change it
+      copy.body(copy);
     } else {
-      const deferred_operation deferred{points, cleanup};
+      const deferred_operation deferred{points, cleanup};  // its destructor submits the operation
     }
   } catch (const std::exception&) {
-    // There is no memory for the operation, so it never runs.
+    // There is no memory or no thread for the operation, so it never runs.
   }
 }
 

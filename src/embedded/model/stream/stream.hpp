@@ -56,7 +56,8 @@ class stream {
   // Marks the stream as a thread's default stream. Called after open(), which clears the mark.
   void set_thread_default() noexcept { is_thread_default_ = true; }
 
-  // Submit work to the end of the stream, or add it to the capture that the stream is part of.
+  // Submits work to the end of the stream, or adds it to the capture that the stream is part of.
+  // Returns the error of that capture if it refuses the work.
   // Throws std::bad_alloc without submitting anything.
   abi::CUresult submit(const memset_work& work);
   abi::CUresult submit(const copy_work& work);

@@ -21,7 +21,7 @@ enum class operand_kind : std::uint8_t {
   any     // also other memory, which counts as pageable host memory
 };
 
-// One side of a set or copy.
+// The memory of a memset, or one side of a copy.
 struct memory_operand {
   std::byte* data = nullptr;
   // The allocation that contains the memory; null for the program's pageable memory.

@@ -46,8 +46,9 @@ graph_block::~graph_block() {
   backing::deallocate(start, extent, nullptr);
 }
 
-// A launch of a block larger than the device's memory always fails. Such a block is not poisoned,
-// because the address sanitizer's shadow memory would take an eighth of its size.
+// Returns false for a block larger than the device's memory: no launch can allocate it. Such a
+// block is not poisoned, because the address sanitizer's shadow memory would take an eighth of its
+// size.
 bool graph_block::fits() const noexcept { return bytes <= memory_device.total_memory(); }
 
 void graph_block::drop_pages() noexcept { backing::drop_pages(start, extent); }

@@ -172,10 +172,11 @@ void pool_space::link(pool_block& block) noexcept {
   auto list = find_list(lists, line);
   if (list == lists.end()) list = lists.insert(lists.end(), {line, nullptr, nullptr});
   filled_[index / 64] |= std::uint64_t{1} << index % 64;
-  pool_block* older = list->newest;
-  while (older != nullptr && older->free_at.count > block.free_at.count) older = older->older;
-  block.older = older;
-  block.newer = older != nullptr ? older->newer : list->oldest;
+  pool_block* predecessor = list->newest;
+  while (predecessor != nullptr && predecessor->free_at.count > block.free_at.count)
+    predecessor = predecessor->older;
+  block.older = predecessor;
+  block.newer = predecessor != nullptr ? predecessor->newer : list->oldest;
   (block.older != nullptr ? block.older->newer : list->oldest) = &block;
   (block.newer != nullptr ? block.newer->older : list->newest) = &block;
 }
