@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // driver/driver_selection.cpp - chooses the driver: by use_driver(), else the environment, else
 // availability.
+#include "driver/call_interceptor.hpp"
 #include "driver/engine_services.hpp"
+#include "driver/requested_failure.hpp"
 #include "driver/results.hpp"
 #include "driver/table.hpp"
 #include "driver/vendor.hpp"
@@ -143,6 +145,14 @@ bool verify_from_environment(call_site at) {
               fmt::format("the value is '{}'; use 0 or 1", value), at};
 }
 
+// Fails the call that WEIR_FAIL_CALL requests.
+class requested_failure_observer final : public call_observer {
+ public:
+  CUresult before_call(std::size_t function) noexcept override {
+    return count_call(base_name_of(function));
+  }
+};
+
 // Registers the fork handlers at the first call. They hold os::at_exit_lock during a fork, and set
 // os::forked_with_driver in the child. The caller holds `selection_mutex`.
 void register_fork_handlers() {
@@ -170,6 +180,10 @@ void register_fork_handlers() {
 template <class Open>
 void open_and_publish(Open open, call_site at) {
   const bool verify = verify_from_environment(at);
+  if (!read_requested_failure()) {
+    throw error{errc::invalid_value, "use_driver", "WEIR_FAIL_CALL",
+                "the value is not a number of a driver call; count the calls from 1", at};
+  }
   selected_driver* const opened = open();
   register_fork_handlers();
   selected = opened;
@@ -179,6 +193,9 @@ void open_and_publish(Open open, call_site at) {
   }
   table_in_use.store(&selected->table, std::memory_order_release);
   if (verify) set_verification(true);
+  // A drop-in counts its calls itself.
+  if (failure_is_requested.load() && !opened->info.is_dropin)
+    add_observer(*new requested_failure_observer);
 }
 
 const selected_driver& ensure_selected(call_site at) {

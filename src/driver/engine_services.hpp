@@ -61,6 +61,9 @@ struct engine_services {
   // Registers a function that is called after a device has failed, on the thread that found the
   // failure.
   void (*on_failure)(void (*hook)() noexcept) noexcept;
+
+  // Makes all devices fail with this code, as a failing kernel does.
+  void (*fail_device)(CUresult code) noexcept;
 };
 
 // The embedded driver's services and its table. Null for other drivers, and for a drop-in of

@@ -2,9 +2,12 @@
 // embedded/dropin.cpp - libcuda.so.1 without a GPU: exports the embedded driver under the CUDA
 // driver API's names.
 #include "driver/dropin_identity.hpp"
+#include "driver/requested_failure.hpp"
 #include "embedded/entry/entries.hpp"
 #include "embedded/entry/proc_table.hpp"
 #include "embedded/services.hpp"
+
+#include <cstdio>
 
 using namespace weir::abi;
 namespace entry = weir::embedded::entry;
@@ -16,11 +19,15 @@ namespace entry = weir::embedded::entry;
 #define WEIR_NAME_ptds(symbol) symbol##_ptds
 
 // The functions that weir implements.
-#define WEIR_PLAIN(symbol, parameters, arguments) \
-  WEIR_SHOWN CUresult symbol parameters { return entry::entries.symbol arguments; }
-#define WEIR_VARIANT(name, symbol, parameters, arguments)            \
-  WEIR_SHOWN CUresult name parameters {                              \
-    return entry::per_thread<entry::entries.symbol>::call arguments; \
+#define WEIR_PLAIN(symbol, parameters, arguments)                                          \
+  WEIR_SHOWN CUresult symbol parameters {                                                  \
+    if (const CUresult failure = weir::detail::requested_failure(#symbol)) return failure; \
+    return entry::entries.symbol arguments;                                                \
+  }
+#define WEIR_VARIANT(name, symbol, parameters, arguments)                                  \
+  WEIR_SHOWN CUresult name parameters {                                                    \
+    if (const CUresult failure = weir::detail::requested_failure(#symbol)) return failure; \
+    return entry::per_thread<entry::entries.symbol>::call arguments;                       \
   }
 #define WEIR_VARIANT_none(symbol, parameters, arguments)
 #define WEIR_VARIANT_ptsz(symbol, parameters, arguments) \
@@ -72,6 +79,11 @@ const entry::proc exported_procs[] = {
 
 // Runs before any lookup, because the constructors of a library run before dlopen() returns or
 // main() begins.
-[[gnu::constructor]] void publish() { entry::publish_procs(exported_procs); }
+[[gnu::constructor]] void publish() {
+  entry::publish_procs(exported_procs);
+  if (!weir::detail::read_requested_failure())
+    std::fputs("weir: WEIR_FAIL_CALL is not a number of a call, counted from 1; it is ignored\n",
+               stderr);
+}
 
 }  // namespace

@@ -87,6 +87,7 @@ constexpr detail::engine_services engine_functions{
     .notify_at = &notify_at,
     .cancel_notification = &cancel_notification,
     .on_failure = &engine::add_failure_hook,
+    .fail_device = &engine::fail_device,
 };
 
 }  // namespace

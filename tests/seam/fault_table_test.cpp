@@ -3,7 +3,6 @@
 #include "support/fault_table.hpp"
 
 #include <gtest/gtest.h>
-#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -97,10 +96,15 @@ TEST_F(FaultTable, TheDriverTableIsRestoredAtTheEnd) {
   EXPECT_EQ(later.count(&driver_table::cuEventCreate), 1);
 }
 
-TEST_F(FaultTable, ASecondFaultTableIsRefused) {
-  const fault_table faults;
-  EXPECT_THROW(fault_table{}, std::logic_error);
+TEST_F(FaultTable, SeveralFaultTablesSeeACallUntilOneFailsIt) {
+  const fault_table before;
+  fault_table failing;
+  const fault_table after;
   EXPECT_EQ(create(), CUDA_SUCCESS);
+  failing.fail(&driver_table::cuEventCreate, 1, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(create(), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(before.count(&driver_table::cuEventCreate), 2);
+  EXPECT_EQ(after.count(&driver_table::cuEventCreate), 1);
 }
 
 // Exactly one of many concurrent calls is the nth.

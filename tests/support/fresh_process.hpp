@@ -25,7 +25,7 @@ void in_a_fresh_process(const Body& body) {
       std::exit(2);
     }
   };
-  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
 }
 
 // Returns the condition, and prints `what` if it is false. For bodies.

@@ -4,6 +4,7 @@
 #include "failure.hpp"
 #include "graph/graph.hpp"
 #include "info.hpp"
+#include "run/run.hpp"
 #include "scan/scan.hpp"
 #include "stage/stage.hpp"
 
@@ -60,12 +61,13 @@ int main(int argc, char** argv) {
     weir::tool::add_scan(program);
     weir::tool::add_stage(program);
     weir::tool::add_compile(program);
+    weir::tool::add_run(program);
     weir::tool::add_info(program);
     weir::tool::add_graph(program);
     program.parse(argc, argv);
     if (program.get_subcommands().empty())
       return report_error(
-          "a command is needed: scan, stage, compile, info or graph; see weir --help", misused);
+          "a command is needed: scan, stage, compile, run, info or graph; see weir --help", misused);
     return flush_output();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return report_error(error.what(), misused);
