@@ -206,8 +206,8 @@ const selected_driver& ensure_selected(call_site at) {
 
 }  // namespace
 
-const driver_table& select_driver() {
-  ensure_selected(call_site{});
+const driver_table& select_driver(call_site at) {
+  ensure_selected(at);
   return *table_in_use.load(std::memory_order_acquire);  // may be the table that verifies calls
 }
 

@@ -121,6 +121,16 @@ TEST(Choice, WeirVerifyTurnsVerifyModeOn) {
                     HasSubstr("0 or 1")));
 }
 
+// Whatever call is the first one, the error names its line.
+TEST(Choice, TheErrorNamesTheLineOfTheFirstUse) {
+  for (const char* use : {"print", "stream", "event", "graph", "pinned", "pool", "name", "memory",
+                          "context", "sync", "record", "capture"}) {
+    EXPECT_THAT(report("WEIR_DRIVER=cuda WEIR_LIBCUDA=libno-such-driver.so.1", use),
+                AllOf(StartsWith("error=301 "), HasSubstr("report_driver.cpp:")))
+        << use;
+  }
+}
+
 TEST(Choice, AnInvalidEmbeddedDriverSettingIsRefused) {
   EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_EMBEDDED_DEVICES=many"),
               AllOf(HasSubstr("error=1 "), HasSubstr("WEIR_EMBEDDED_DEVICES")));

@@ -21,13 +21,23 @@ class context_ref;
 class device;
 class stream_ref;
 
+/// The type of weir::external.
+struct external_t {
+  explicit constexpr external_t() noexcept = default;
+};
+/// Makes a captured record or wait use the event itself at each launch of the graph:
+/// stream_ref::record(event_ref, external_t), stream_ref::wait(event_ref, external_t).
+inline constexpr external_t external{};
+
 /// A borrowed event: a point in the work of a stream. Trivially copyable; pass by value. Valid
 /// while its owner is alive. Streams record it and wait for it: stream_ref::record(event_ref),
 /// stream_ref::wait(event_ref).
 ///
 /// In a capture: for an event that was recorded in a capture, every operation throws
 /// `captured_event`; the capture stays valid. After that capture has ended, every operation throws
-/// `invalid_value` until the event is recorded again. Other events may be used. weir cannot detect
+/// `invalid_value` until the event is recorded again. A record with weir::external is a node of the
+/// graph instead, and does not change the event until the graph is launched. Other events may be
+/// used. weir cannot detect
 /// a capture that was started directly through the driver: the driver then refuses the call and
 /// invalidates the capture.
 /// In a host function: every operation fails with `not_permitted`.
@@ -301,6 +311,8 @@ class WEIR_EXPORT timed_event : public event {
 /// - `not_ready` if an event is not complete yet
 /// - `invalid_context` if the events belong to different contexts
 /// - `invalid_handle` if a foreign event was either not recorded or created without timing
+/// - `captured_event` for an event that was recorded in an open capture, and `invalid_value` after
+///   that capture has ended; such an event has no time unless it was recorded with weir::external
 /// In a capture: allowed for events that were recorded outside of it.
 /// Driver: cuEventElapsedTime.
 [[nodiscard]] WEIR_EXPORT float elapsed(timed_event_ref start, timed_event_ref end,

@@ -13,6 +13,7 @@
 #include <weir/event/event.hpp>
 #include <weir/stream/foreign_stream.hpp>
 
+#include <initializer_list>
 #include <type_traits>
 #include <typeindex>  // the cheapest header with std::hash
 
@@ -22,7 +23,14 @@ class completion;
 class context_ref;
 namespace detail {
 class stream_state;
-}
+
+// A range of streams or events, such as a std::vector<stream> or a std::span<const event_ref>.
+template <class T>
+concept range_to_wait_for = requires(const T& many) {
+  many.begin();
+  many.end();
+};
+}  // namespace detail
 
 /// A borrowed stream: an ordered queue of work for a device. Trivially copyable; pass by value.
 /// Valid while its owner is alive.
@@ -68,7 +76,8 @@ class WEIR_EXPORT stream_ref {
   /// Creates an event with timing and records it after the work queued so far. Use two of them with
   /// elapsed().
   ///
-  /// In a capture: allowed; the event can then only be waited for within that capture.
+  /// In a capture: allowed; the event can then only be waited for within that capture, and has no
+  /// time. To time a part of a graph, record timed events with weir::external.
   /// Driver: cuEventCreate, cuEventRecord.
   [[nodiscard]] timed_event record_timed(call_site at = call_site::current()) const;
   /// Records an existing event after the work queued so far. The event's previous record is
@@ -83,6 +92,16 @@ class WEIR_EXPORT stream_ref {
       record_slow(event, answer, at);
     }
   }
+
+  /// Records an existing event at each launch of the graph that this stream captures, after the
+  /// work captured so far: s.record(e, weir::external). Streams outside the graph, and the host,
+  /// can then wait for the event. The record becomes a node of the graph. The event must stay open
+  /// as long as the graph is launched.
+  ///
+  /// Throws: `illegal_state` if the stream does not capture; `invalid_handle` if the event belongs
+  /// to another context.
+  /// Driver: cuEventRecordWithFlags.
+  void record(event_ref event, external_t, call_site at = call_site::current()) const;
 
   /// Makes later work of this stream wait for the work that `event` captured at its last record. A
   /// later record of `event` does not change this wait. An unrecorded event causes no wait. The
@@ -112,6 +131,29 @@ class WEIR_EXPORT stream_ref {
     if (answer != detail::direct_status::success) [[unlikely]] {
       wait_slow(awaited, answer, at);
     }
+  }
+
+  /// Makes the work captured later wait, at each launch of the graph, for the last record of
+  /// `event` before that launch: s.wait(e, weir::external). The wait becomes a node of the graph.
+  /// The event must stay open as long as the graph is launched.
+  ///
+  /// Throws: `illegal_state` if the stream does not capture.
+  /// Driver: cuStreamWaitEvent.
+  void wait(event_ref event, external_t, call_site at = call_site::current()) const;
+
+  /// Makes later work of this stream wait for each stream, or each event, of a range:
+  /// s.wait(std::vector<weir::stream>{...}). Waits for them in order, as wait() of one.
+  ///
+  /// Throws: as wait() of one. The waits before the one that failed remain.
+  template <detail::range_to_wait_for Many>
+  void wait(const Many& many, call_site at = call_site::current()) const {
+    for (const auto& each : many) wait(each, at);
+  }
+  /// Makes later work of this stream wait for each of the given streams: s.wait({t, u}).
+  ///
+  /// Throws: as wait() of one. The waits before the one that failed remain.
+  void wait(std::initializer_list<stream_ref> many, call_site at = call_site::current()) const {
+    for (const stream_ref each : many) wait(each, at);
   }
 
   // Waits on the host.

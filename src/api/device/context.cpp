@@ -70,7 +70,7 @@ context::context(weir::device gpu, call_site at)
     : handle_{detail::closed_handle<CUctx_st>()}, device_{gpu} {
   abi::CUcontext retained = nullptr;
   detail::check(
-      detail::driver().cuDevicePrimaryCtxRetain(&retained, detail::driver_device(gpu, at)),
+      detail::driver(at).cuDevicePrimaryCtxRetain(&retained, detail::driver_device(gpu, at)),
       "cuDevicePrimaryCtxRetain", gpu, at);
   handle_ = retained;
 }

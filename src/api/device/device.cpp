@@ -25,8 +25,9 @@ const char* cached_text(device gpu, std::atomic<const char*> detail::device_reco
   const char* cached = text_slot.load(std::memory_order_acquire);
   if (cached != nullptr) return cached;
   std::array<char, 256> text{};
-  detail::check((detail::driver().*query)(text.data(), text.size(), detail::driver_device(gpu, at)),
-                call, gpu, at);
+  detail::check(
+      (detail::driver(at).*query)(text.data(), text.size(), detail::driver_device(gpu, at)), call,
+      gpu, at);
   const std::size_t size = std::strlen(text.data()) + 1;
   std::unique_ptr<char[]> copy{new char[size]};
   std::memcpy(copy.get(), text.data(), size);
@@ -63,14 +64,14 @@ const char* device::pci_bus_id(call_site at) const {
 
 device_uuid device::uuid(call_site at) const {
   abi::CUuuid raw = {};
-  detail::check(detail::driver().cuDeviceGetUuid_v2(&raw, detail::driver_device(*this, at)),
+  detail::check(detail::driver(at).cuDeviceGetUuid_v2(&raw, detail::driver_device(*this, at)),
                 "cuDeviceGetUuid", *this, at);
   return std::bit_cast<device_uuid>(raw);
 }
 
 int device::attribute(device_attribute attribute_id, call_site at) const {
   int value = 0;
-  detail::check(detail::driver().cuDeviceGetAttribute(
+  detail::check(detail::driver(at).cuDeviceGetAttribute(
                     &value, static_cast<abi::CUdevice_attribute>(attribute_id),
                     detail::driver_device(*this, at)),
                 "cuDeviceGetAttribute", *this, at);
@@ -90,14 +91,14 @@ memory_info device::memory(call_site at) const {
   const detail::make_current current{detail::primary_context(*this, at), at};
   std::size_t free = 0;
   std::size_t total = 0;
-  detail::check(detail::driver().cuMemGetInfo_v2(&free, &total), "cuMemGetInfo", *this, at);
+  detail::check(detail::driver(at).cuMemGetInfo_v2(&free, &total), "cuMemGetInfo", *this, at);
   return {free, total};
 }
 
 bool device::can_access(device peer, call_site at) const {
   int can = 0;
-  detail::check(detail::driver().cuDeviceCanAccessPeer(&can, detail::driver_device(*this, at),
-                                                       detail::driver_device(peer, at)),
+  detail::check(detail::driver(at).cuDeviceCanAccessPeer(&can, detail::driver_device(*this, at),
+                                                         detail::driver_device(peer, at)),
                 "cuDeviceCanAccessPeer", *this, at);
   return can != 0;
 }
@@ -119,8 +120,8 @@ void device::sync(call_site at) const {
   // A primary context that is not active has no work. Creating it would only cost memory and time.
   unsigned flags = 0;
   int active = 0;
-  detail::check(detail::driver().cuDevicePrimaryCtxGetState(detail::driver_device(*this, at),
-                                                            &flags, &active),
+  detail::check(detail::driver(at).cuDevicePrimaryCtxGetState(detail::driver_device(*this, at),
+                                                              &flags, &active),
                 "cuDevicePrimaryCtxGetState", *this, at);
   if (active != 0) primary_context(at).sync(at);
 }

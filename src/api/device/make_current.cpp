@@ -9,7 +9,7 @@ namespace weir::detail {
 CUcontext current_context_handle(call_site at) {
   require_outside_host_function("cuCtxGetCurrent", {}, at);
   CUcontext current = nullptr;
-  check(driver().cuCtxGetCurrent(&current), "cuCtxGetCurrent", {}, at);
+  check(driver(at).cuCtxGetCurrent(&current), "cuCtxGetCurrent", {}, at);
   return current;
 }
 

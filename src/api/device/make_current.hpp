@@ -33,7 +33,7 @@ class make_current {
 };
 
 // Calls call() with the context current. Notes an exception, of call() or of the push, in
-// `failure`.
+// `failure`. call() may throw weir::error only; other exceptions count as failures of the push.
 template <class Call>
 void call_in_context(CUcontext context, first_failure& failure, Call call) noexcept {
   try {

@@ -32,7 +32,7 @@ device_record& record_of(weir::device gpu, const char* call, call_site at) {
 CUdevice driver_device(weir::device gpu, call_site at) {
   require_outside_host_function("cuDeviceGet", gpu, at);
   CUdevice handle = 0;
-  check(driver().cuDeviceGet(&handle, gpu.ordinal()), "cuDeviceGet", gpu, at);
+  check(driver(at).cuDeviceGet(&handle, gpu.ordinal()), "cuDeviceGet", gpu, at);
   return handle;
 }
 

@@ -49,7 +49,7 @@ void event_ref::sync(call_site at) const {
   CUevent_st* const mark = require_open(*this, "cuEventSynchronize", at);
   detail::require_sync_allowed("cuEventSynchronize", at);
   const detail::relaxed_capture_guard guard{*this, "cuEventSynchronize", at};
-  check(driver().cuEventSynchronize(mark), "cuEventSynchronize", *this, at);
+  check(driver(at).cuEventSynchronize(mark), "cuEventSynchronize", *this, at);
 }
 
 // Polls the event instead of waiting for its completion. After a timeout the completion would still
@@ -71,7 +71,7 @@ event event::make(CUctx_st* context, event_options options, unsigned flags, call
   if (options.blocking_sync) flags |= abi::CU_EVENT_BLOCKING_SYNC;
   const detail::make_current current{context, at};
   abi::CUevent handle = nullptr;
-  check(driver().cuEventCreate(&handle, flags), "cuEventCreate", object, at);
+  check(driver(at).cuEventCreate(&handle, flags), "cuEventCreate", object, at);
   return event{handle, {context, device, options, (flags & abi::CU_EVENT_DISABLE_TIMING) == 0}};
 }
 
@@ -154,20 +154,34 @@ abi::CUresult query_elapsed(timed_event_ref start, timed_event_ref end, float* m
   return driver.cuEventElapsedTime(milliseconds, start.get(), end.get());
 }
 
-// Returns why the driver refused to measure the time between two events. The driver returns
-// INVALID_HANDLE for several mistakes. Measuring each event against itself shows which event is at
-// fault.
-errc failure_reason(timed_event_ref start, timed_event_ref end) {
+// An event that has no time, and why.
+struct elapsed_failure {
+  errc code;
+  event_ref event;
+};
+
+// Returns why an event cannot be measured against itself, which the driver refused with
+// INVALID_HANDLE.
+errc invalid_handle_reason(timed_event_ref e) {
+  if (e.created_with_timing()) return errc::not_recorded;
+  // A pending event was recorded, so it must have been created without timing. A completed event
+  // may have either fault.
+  return event_ref{e}.status() == errc::not_ready ? errc::timing_disabled : errc::invalid_handle;
+}
+
+// Returns why the driver refused to measure the time between two events. Its answer names neither
+// event, and INVALID_HANDLE stands for several mistakes. Measuring each event against itself shows
+// which event is at fault.
+elapsed_failure find_failure(abi::CUresult answer, timed_event_ref start, timed_event_ref end) {
   float unused = 0;
   for (const timed_event_ref e : {start, end}) {
-    if (query_elapsed(e, e, &unused) != abi::CUDA_ERROR_INVALID_HANDLE) continue;
-    if (e.created_with_timing()) return errc::not_recorded;
-    // A pending event was recorded, so it must have been created without timing. A completed event
-    // may have either fault.
-    return event_ref{e}.status() == errc::not_ready ? errc::timing_disabled : errc::invalid_handle;
+    const abi::CUresult alone = query_elapsed(e, e, &unused);
+    if (alone == abi::CUDA_ERROR_INVALID_HANDLE) return {invalid_handle_reason(e), e};
+    if (alone != abi::CUDA_SUCCESS) return {static_cast<errc>(alone), e};
   }
   // Each event can be measured alone, so they belong to different contexts.
-  return errc::invalid_context;
+  if (answer == abi::CUDA_ERROR_INVALID_HANDLE) return {errc::invalid_context, end};
+  return {static_cast<errc>(answer), end};
 }
 
 }  // namespace
@@ -178,14 +192,10 @@ float elapsed(timed_event_ref start, timed_event_ref end, call_site at) {
   detail::require_open(event_ref{end}, call, at);
   float milliseconds = 0;
   const abi::CUresult answer = query_elapsed(start, end, &milliseconds);
-  if (answer == abi::CUDA_ERROR_INVALID_HANDLE) [[unlikely]] {
-    const errc reason = failure_reason(start, end);
-    if (reason == errc::invalid_handle) {
-      detail::throw_error(reason, call, event_ref{start}, at);
-    }
-    detail::throw_error(reason, call, event_ref{end}, at);
+  if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
+    const elapsed_failure failure = find_failure(answer, start, end);
+    detail::throw_driver_error(failure.code, call, failure.event, at);
   }
-  detail::check(answer, call, event_ref{end}, at);
   return milliseconds;
 }
 

@@ -45,7 +45,7 @@ void detail::keep_in_graph(CUgraph_st* graph, keep_alive_ref owner, call_site at
 graph::graph(call_site at) : graph_ref{detail::closed_handle<CUgraph_st>()} {
   detail::require_outside_host_function("cuGraphCreate", {}, at);
   abi::CUgraph created = nullptr;
-  check(driver().cuGraphCreate(&created, 0), "cuGraphCreate", {}, at);
+  check(driver(at).cuGraphCreate(&created, 0), "cuGraphCreate", {}, at);
   detail::forget_metadata(created);
   exchange_handle(created);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // api/stream/stream_ref.cpp - operations and properties of streams.
+#include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/stream/stream.hpp>
 
@@ -60,16 +61,47 @@ void stream_ref::record_slow(event_ref event, detail::direct_status status, call
     detail::throw_driver_error(to_errc(status), "cuEventRecord", *this, at);
   CUstream_st* const stream = require_open(*this, "cuEventRecord", at);
   if (detail::any_capture_active()) detail::throw_if_awaited_in_capture(event, stream, at);
-  check(driver().cuEventRecord(require_open(event, "cuEventRecord", at), stream), "cuEventRecord",
+  check(driver(at).cuEventRecord(require_open(event, "cuEventRecord", at), stream), "cuEventRecord",
         *this, at);
   if (detail::any_capture_active()) detail::track_event_record(event.get(), stream);
+}
+
+namespace {
+
+// Throws if a record or wait that uses the event at each launch of a graph failed with `answer`.
+void check_external(abi::CUresult answer, const char* call, stream_ref stream, call_site at) {
+  if (answer == abi::CUDA_ERROR_ILLEGAL_STATE) {
+    detail::throw_error(errc::illegal_state, call, to_string(stream),
+                        "the stream is not capturing, and weir::external is for captures; leave it "
+                        "out, or begin a capture first",
+                        at);
+  }
+  check(answer, call, stream, at);
+}
+
+}  // namespace
+
+void stream_ref::record(event_ref event, external_t, call_site at) const {
+  constexpr const char* call = "cuEventRecordWithFlags";
+  CUstream_st* const stream = require_open(*this, call, at);
+  check_external(driver(at).cuEventRecordWithFlags(require_open(event, call, at), stream,
+                                                   abi::CU_EVENT_RECORD_EXTERNAL),
+                 call, *this, at);
+}
+
+void stream_ref::wait(event_ref event, external_t, call_site at) const {
+  constexpr const char* call = "cuStreamWaitEvent";
+  CUstream_st* const stream = require_open(*this, call, at);
+  check_external(driver(at).cuStreamWaitEvent(stream, require_open(event, call, at),
+                                              abi::CU_EVENT_WAIT_EXTERNAL),
+                 call, *this, at);
 }
 
 void stream_ref::wait_slow(event_ref event, detail::direct_status status, call_site at) const {
   if (status != detail::direct_status::not_called)
     detail::throw_driver_error(to_errc(status), "cuStreamWaitEvent", *this, at);
   CUstream_st* const stream = require_open(*this, "cuStreamWaitEvent", at);
-  const abi::CUresult answer = driver().cuStreamWaitEvent(
+  const abi::CUresult answer = driver(at).cuStreamWaitEvent(
       stream, require_open(event, "cuStreamWaitEvent", at), abi::CU_EVENT_WAIT_DEFAULT);
   check_wait(answer, *this, event, at);
   if (detail::any_capture_active()) detail::track_join(stream);
@@ -87,7 +119,7 @@ void stream_ref::wait_slow(stream_ref awaited, detail::direct_status status, cal
           : detail::finish_thread_event_record(awaited_stream,
                                                detail::thread_events.find_stale(awaited_stream),
                                                detail::decode_record_failure(status), at);
-  check_wait(driver().cuStreamWaitEvent(stream, recorded, abi::CU_EVENT_WAIT_DEFAULT), *this,
+  check_wait(driver(at).cuStreamWaitEvent(stream, recorded, abi::CU_EVENT_WAIT_DEFAULT), *this,
              awaited, at);
   if (detail::any_capture_active()) detail::track_join(stream);
 }
@@ -104,7 +136,7 @@ void stream_ref::sync(call_site at) const {
   CUstream_st* const stream = require_open(*this, "cuStreamSynchronize", at);
   detail::require_sync_allowed("cuStreamSynchronize", at);
   const detail::relaxed_capture_guard guard{*this, "cuStreamSynchronize", at};
-  check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize", *this, at);
+  check(driver(at).cuStreamSynchronize(stream), "cuStreamSynchronize", *this, at);
   detail::throw_host_failure_if_any(stream);
 }
 
@@ -130,7 +162,7 @@ unsigned long long stream_ref::id(call_site at) const {
   // cuStreamGetPriority do not.
   detail::throw_if_capturing(stream, "cuStreamGetId", at);
   unsigned long long id = 0;
-  check(driver().cuStreamGetId(stream, &id), "cuStreamGetId", *this, at);
+  check(driver(at).cuStreamGetId(stream, &id), "cuStreamGetId", *this, at);
   return id;
 }
 
@@ -149,7 +181,7 @@ int stream_ref::priority(call_site at) const {
   CUstream_st* const stream = require_open(*this, "cuStreamGetPriority", at);
   if (const auto properties = detail::find_stream_properties(stream)) return properties->priority;
   int priority = 0;
-  check(driver().cuStreamGetPriority(stream, &priority), "cuStreamGetPriority", *this, at);
+  check(driver(at).cuStreamGetPriority(stream, &priority), "cuStreamGetPriority", *this, at);
   return priority;
 }
 
@@ -159,7 +191,7 @@ bool stream_ref::is_blocking(call_site at) const {
   if (const auto properties = detail::find_stream_properties(stream)) return properties->blocking;
   detail::throw_if_capturing(stream, "cuStreamGetFlags", at);
   unsigned flags = 0;
-  check(driver().cuStreamGetFlags(stream, &flags), "cuStreamGetFlags", *this, at);
+  check(driver(at).cuStreamGetFlags(stream, &flags), "cuStreamGetFlags", *this, at);
   return (flags & abi::CU_STREAM_NON_BLOCKING) == 0;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // elapsed_test.cpp - the time between two records, and the four errors when there is none.
+#include <weir/capture/capture.hpp>
+#include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/event/event.hpp>
 #include <weir/memory/fill.hpp>
@@ -16,6 +18,7 @@ namespace weir {
 namespace {
 
 using detail::driver;
+using test::failure_of;
 using test::gate;
 using test::result_of;
 
@@ -91,6 +94,36 @@ TEST_F(Elapsed, ElapsedOfAClosedEventReportsClosed) {
   s.sync();
   a.close();
   EXPECT_EQ(result_of([&] { static_cast<void>(elapsed(a, b)); }), errc::closed);
+}
+
+// The error names the event that is at fault, whichever of the two it is.
+TEST_F(Elapsed, AnErrorNamesTheEventAtFault) {
+  const timed_event recorded = s.record_timed();
+  s.sync();
+  const auto expect_named = [&](const timed_event& bad, errc code) {
+    for (const bool first : {true, false}) {
+      const auto failure = failure_of(
+          [&] { static_cast<void>(first ? elapsed(bad, recorded) : elapsed(recorded, bad)); });
+      ASSERT_TRUE(failure);
+      EXPECT_EQ(failure->result(), code) << failure->what();
+      EXPECT_EQ(failure->object(), to_string(bad)) << failure->what();
+    }
+  };
+  const timed_event never{gpu};
+  expect_named(never, errc::not_recorded);
+  {
+    gate held{s};
+    const timed_event pending = s.record_timed();
+    expect_named(pending, errc::not_ready);
+    held.open();
+    s.sync();
+  }
+  const timed_event captured{gpu};
+  const graph g = capture(s, [&] {
+    s.record(captured);
+    expect_named(captured, errc::captured_event);
+  });
+  expect_named(captured, errc::invalid_value);
 }
 
 }  // namespace

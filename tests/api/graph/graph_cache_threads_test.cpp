@@ -16,20 +16,20 @@ namespace {
 
 constexpr int threads = 4;
 constexpr int uses = 200;
-constexpr int keys = 3;
+constexpr int shared_keys = 3;
 
 TEST(GraphCacheThreads, EachUseRunsItsWorkOnce) {
   const device gpu;
-  std::atomic<int> done[keys] = {};
-  std::atomic<int> asked[keys] = {};
+  std::atomic<int> done[shared_keys] = {};
+  std::atomic<int> asked[shared_keys] = {};
   {
-    graph_cache<int> cache{{.capacity = 2}};  // fewer than keys, so that entries are evicted
+    graph_cache<int> cache{{.capacity = 2}};  // fewer than shared_keys, so that entries are evicted
     std::vector<std::thread> all;
     for (int t = 0; t < threads; ++t) {
       all.emplace_back([&, t] {
         const stream s{gpu};
         for (int i = 0; i < uses; ++i) {
-          const int key = (t + i) % keys;
+          const int key = (t + i) % shared_keys;
           const auto version = static_cast<unsigned long long>(i / 50);
           cache.run(s, key, version, [&done, key](cache_scope& scope) {
             launch_host(scope.stream(), [&done, key] { ++done[key]; });
@@ -50,7 +50,7 @@ TEST(GraphCacheThreads, EachUseRunsItsWorkOnce) {
         static_cast<unsigned long long>(threads * uses));
     EXPECT_LE(counts.size, 2u);
   }
-  for (int key = 0; key < keys; ++key) EXPECT_EQ(done[key], asked[key]) << "key " << key;
+  for (int key = 0; key < shared_keys; ++key) EXPECT_EQ(done[key], asked[key]) << "key " << key;
 }
 
 }  // namespace

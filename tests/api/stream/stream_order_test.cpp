@@ -300,5 +300,29 @@ TEST_F(StreamOrder, DestroyingAnIdleStreamAddsNoWorkToTheLegacyStream) {
   }
 }
 
+TEST_F(StreamOrder, OneWaitJoinsManyStreamsOrEvents) {
+  std::vector<stream> many;
+  for (int i = 0; i < 3; ++i) many.emplace_back(gpu);
+  const auto expect_waits = [&](const auto& wait_for_all) {
+    gate held{many[2]};
+    wait_for_all();
+    EXPECT_FALSE(a.done());
+    held.open();
+    a.sync();
+  };
+  expect_waits([&] { a.wait(many); });
+  expect_waits([&] { a.wait({b, many[2]}); });
+  expect_waits([&] {
+    const std::vector<stream_ref> refs{many.begin(), many.end()};
+    a.wait(std::span{refs});
+  });
+  expect_waits([&] {
+    std::vector<event> marks;
+    for (const stream& each : many) marks.push_back(each.record());
+    a.wait(marks);
+  });
+  a.wait(std::vector<event>{});
+}
+
 }  // namespace
 }  // namespace weir

@@ -35,4 +35,23 @@ TEST(EventsPage, TimedEventsMeasureTime) {
   EXPECT_GE(milliseconds, 0.0f);
 }
 
+TEST(EventsPage, AGraphRecordsAnEventAtEachLaunch) {
+  const weir::device gpu;
+  const weir::stream s{gpu}, t{gpu};
+  const weir::buffer<int> x{s, 1000}, y{s, 1000};
+  // [events-external]
+  weir::event half{gpu};
+  weir::graph g = weir::capture(s, [&] {
+    weir::fill(s, x, 1);
+    s.record(half, weir::external);  // recorded at each launch
+    weir::fill(s, y, 2);
+  });
+  g.instantiate().launch(s);
+  t.wait(half);  // for the first fill of that launch
+  // [/events-external]
+  EXPECT_EQ(g.node_count(), 3u);
+  t.sync();
+  s.sync();
+}
+
 }  // namespace
