@@ -5,6 +5,7 @@
 #include <weir/capture/capture.hpp>
 #include <weir/capture/capture_exec.hpp>
 #include <weir/capture/capture_frontier.hpp>
+#include <weir/capture/capture_node.hpp>
 #include <weir/capture/capture_participant.hpp>
 #include <weir/capture/capture_to.hpp>
 #include <weir/core/error.hpp>

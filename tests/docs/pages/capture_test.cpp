@@ -88,6 +88,21 @@ TEST_F(CapturePage, UpdatedDependenciesOrderALaterNode) {
   EXPECT_EQ(g.edges().size(), 1u);
 }
 
+TEST_F(CapturePage, ANodeIsAddedAtThePointOfTheCapture) {
+  if (!weir::conditional_support_of_driver().if_and_while) GTEST_SKIP() << "an older driver";
+  const weir::stream t{weir::device{}};
+  const weir::graph g = weir::capture(s, [&](weir::capture_scope& scope) {
+    // [capture-node]
+    weir::fill(scope, x, 1.0f);
+    weir::condition always{scope.graph(), 1};
+    const auto node = weir::capture_node(scope, weir::if_parameters{always});
+    weir::capture_to(t, node.body(), [&] { weir::fill(t, x, 2.0f); });
+    weir::copy(scope, x, y);  // after the conditional node
+    // [/capture-node]
+  });
+  EXPECT_EQ(g.edges().size(), 2u);
+}
+
 TEST_F(CapturePage, AnOuterCaptureKeepsABuffer) {
   weir::buffer<float> scratch{s, 100};
   const weir::graph g = weir::capture(s, [&] {
