@@ -211,10 +211,10 @@ class WEIR_EXPORT graph_ref {
   /// instantiate() copy them. A tag is removed with its node or its graph. If the graph is
   /// destroyed directly through the driver, its tags are removed with its last clone or executable.
   ///
-  /// Throws: `invalid_value` if the node belongs to another graph or was removed. A node that was
-  /// added through weir and removed directly through the driver is not detected.
-  /// Driver: cuUserObjectCreate and cuGraphRetainUserObject, once per graph; cuGraphGetNodes for
-  /// the first tag of a node that was not added through weir.
+  /// Throws: `invalid_value` if the node belongs to another graph or was removed. A node that weir
+  /// has seen, and that was removed directly through the driver, is not detected.
+  /// Driver: cuUserObjectCreate and cuGraphRetainUserObject, once per graph; cuGraphGetNodes for a
+  /// node that weir has not seen, which makes all nodes known that the graph has at that time.
   void tag(graph_node node, std::string_view name, call_site at = call_site::current()) const;
   /// Returns the tag of a node; empty if it has none. No driver call.
   [[nodiscard]] std::string tag_of(graph_node node, call_site at = call_site::current()) const;

@@ -9,6 +9,7 @@
 #include "api/capture/capture_checks.hpp"
 #include "api/capture/capture_end.hpp"
 #include "api/capture/capture_query.hpp"
+#include "api/graph/node_metadata.hpp"
 
 namespace weir {
 
@@ -74,6 +75,7 @@ capture_info capture_info_of(stream_ref stream, call_site at) {
               driver_info.edges[i].type};
     info.frontier.push_back({graph_node{driver_info.nodes[i], driver_info.graph}, data});
   }
+  detail::note_nodes(driver_info.graph, {driver_info.nodes, driver_info.count});
   return info;
 }
 
@@ -82,7 +84,7 @@ thread_capture_mode::thread_capture_mode(capture_mode mode, call_site at) : prev
   detail::require_outside_host_function(call, {}, at);
   detail::require_valid_mode(mode, call, {}, at);
   auto exchanged = static_cast<abi::CUstreamCaptureMode>(mode);
-  check(driver().cuThreadExchangeStreamCaptureMode(&exchanged), call, {}, at);
+  check(driver(at).cuThreadExchangeStreamCaptureMode(&exchanged), call, {}, at);
   previous_ = static_cast<capture_mode>(exchanged);
 }
 

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace weir::detail {
@@ -80,8 +81,14 @@ struct graph_metadata {
   captured_memory_owners captured;  // owners of the memory that captures into this graph allocate
 
   // Returns true if weir added the node to the graph or has metadata of it. weir's own removal of a
-  // node erases both; a removal by other code does not.
+  // node erases both; a removal by other code does not. Takes time in proportion to the nodes.
   [[nodiscard]] bool has_node(CUgraphNode searched) const noexcept;
+
+  // The nodes that weir has seen in the graph, so that a look-up takes constant time: those of the
+  // first `known_sites` entries of `sites`, and nodes that the driver has listed. weir's own
+  // removal of a node erases it here as well.
+  std::unordered_set<CUgraphNode> known_nodes;
+  std::size_t known_sites = 0;
 };
 
 using graph_metadata_map = std::map<CUgraph, graph_metadata>;

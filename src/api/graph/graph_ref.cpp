@@ -298,23 +298,35 @@ void graph_ref::remove(graph_node node, call_site at) const {
   detail::release_owners(graph, detail::erase_node_metadata(graph, node.get()));
 }
 
+namespace {
+
+// Returns the nodes of the graph. Throws if `node` is none of them: if the caller has not named the
+// node's graph, the node may be one of another graph, and a node that weir has not seen may have
+// been destroyed.
+std::vector<CUgraphNode_st*> list_with(graph_node node, CUgraph_st* graph, const char* call,
+                                       call_site at) {
+  std::vector<CUgraphNode_st*> all = detail::nodes_of(graph, at);
+  if (std::ranges::find(all, node.get()) == all.end()) {
+    detail::throw_error(
+        errc::invalid_value, call, to_string(graph_ref{graph}),
+        to_string(node) +
+            " is not a node of this graph, or was destroyed; pass a node of this graph",
+        at);
+  }
+  return all;
+}
+
+}  // namespace
+
 void graph_ref::tag(graph_node node, std::string_view name, call_site at) const {
   constexpr const char* call = "weir::graph_ref::tag";
   CUgraph_st* const graph = require_open(*this, call, at);
   detail::require_node_of(node, graph, call, at);
-  // If the caller has not named the node's graph, the node may be one of another graph. A node
-  // without metadata may have been destroyed.
-  if (node.graph().get() == nullptr || !detail::is_known_node(graph, node.get())) {
-    const std::vector<CUgraphNode_st*> all = detail::nodes_of(graph, at);
-    if (std::ranges::find(all, node.get()) == all.end()) {
-      detail::throw_error(
-          errc::invalid_value, call, to_string(*this),
-          to_string(node) +
-              " is not a node of this graph, or was destroyed; pass a node of this graph",
-          at);
-    }
-  }
+  const bool is_known = node.graph().get() != nullptr && detail::is_known_node(graph, node.get());
+  const std::vector<CUgraphNode_st*> listed =
+      is_known ? std::vector<CUgraphNode_st*>{} : list_with(node, graph, call, at);
   if (!name.empty()) detail::ensure_metadata(graph, at);
+  detail::note_nodes(graph, listed);  // so that the next tag does not list them again
   detail::set_tag(graph, node.get(), name);
 }
 

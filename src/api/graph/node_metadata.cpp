@@ -60,9 +60,17 @@ bool is_present(const tag_list& list, CUgraphNode node) noexcept {
   return tagged != nullptr && tagged->id <= list.last_id;
 }
 
-bool is_known_node(CUgraph graph, CUgraphNode node) noexcept {
+bool is_known_node(CUgraph graph, CUgraphNode node) {
   const locked_graph_metadata metadata{graph};
-  return metadata && metadata->has_node(node);
+  if (!metadata || metadata->id == 0) return false;
+  for (; metadata->known_sites < metadata->sites.size(); ++metadata->known_sites)
+    metadata->known_nodes.insert(metadata->sites[metadata->known_sites].node);
+  return metadata->known_nodes.contains(node) || metadata->nodes.contains(node);
+}
+
+void note_nodes(CUgraph graph, std::span<const CUgraphNode> nodes) {
+  if (const locked_graph_metadata metadata{graph}; metadata && metadata->id != 0)
+    metadata->known_nodes.insert(nodes.begin(), nodes.end());
 }
 
 CUgraph find_graph_of(CUgraphNode node) {
@@ -123,6 +131,8 @@ std::vector<kept_owner> erase_node_metadata(CUgraph graph, CUgraphNode node) noe
   const locked_graph_metadata metadata{graph};
   if (!metadata) return {};
   std::erase_if(metadata->sites, [=](const node_call_site& site) { return site.node == node; });
+  metadata->known_nodes.erase(node);
+  metadata->known_sites = 0;  // the entries have moved
   return metadata.store().erase_node(*metadata, node, removed);
 }
 

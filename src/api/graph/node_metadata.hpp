@@ -40,8 +40,12 @@ struct tag_list {
 // Returns true if the tagged node of the list still exists, as far as weir knows.
 [[nodiscard]] bool is_present(const tag_list& list, abi::CUgraphNode node) noexcept;
 
-// Returns true if weir added the node to the graph or has metadata of it, and has not removed it.
-[[nodiscard]] bool is_known_node(abi::CUgraph graph, abi::CUgraphNode node) noexcept;
+// Returns true if weir added the node to the graph, has metadata of it, or has noted it with
+// note_nodes(), and has not removed it.
+[[nodiscard]] bool is_known_node(abi::CUgraph graph, abi::CUgraphNode node);
+// Notes nodes that the driver has just listed, so that is_known_node() returns true for them. Does
+// nothing if no user object removes the metadata of the graph with it.
+void note_nodes(abi::CUgraph graph, std::span<const abi::CUgraphNode> nodes);
 
 // Returns the graph whose metadata lists the node; null if there is none. Searches all graphs, so
 // it is used only for messages and while a graph is unusable (graph_parts.hpp).

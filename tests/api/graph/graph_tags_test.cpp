@@ -184,5 +184,42 @@ TEST_F(GraphTags, TagsRemainIfDestroyingTheGraphFails) {
   EXPECT_EQ(graph::adopt(handle).tag_of(a), "a");
 }
 
+// Tagging all nodes takes time in proportion to their number: the driver lists them once.
+TEST_F(GraphTags, TheDriverListsTheNodesOnceHoweverManyAreTagged) {
+  const graph captured = capture(s, [&] {
+    for (int i = 0; i < 100; ++i) fill(s, x, i);
+  });
+  const std::vector<graph_node> nodes = captured.nodes();
+  detail::fault_table faults;
+  const int before = faults.count(&detail::driver_table::cuGraphGetNodes);
+  for (const graph_node node : nodes) captured.tag(node, "step");
+  const int listing = 2;  // for the number of nodes, and for the nodes
+  EXPECT_EQ(faults.count(&detail::driver_table::cuGraphGetNodes) - before, listing);
+}
+
+TEST_F(GraphTags, TheDriverListsNoNodesForTheFrontierOfACapture) {
+  detail::fault_table faults;
+  const graph captured = capture(s, [&](capture_scope& scope) {
+    int before = 0;
+    for (int i = 0; i < 10; ++i) {
+      fill(s, x, i);
+      scope.graph().tag(capture_info_of(s).frontier.at(0).node, "step");
+      if (i == 0) before = faults.count(&detail::driver_table::cuGraphGetNodes);
+    }
+    EXPECT_EQ(faults.count(&detail::driver_table::cuGraphGetNodes), before);
+  });
+}
+
+TEST_F(GraphTags, ANodeThatWasListedAndRemovedCannotBeTagged) {
+  const graph captured = capture(s, [&] {
+    fill(s, x, 1);
+    fill(s, x, 2);
+  });
+  const std::vector<graph_node> nodes = captured.nodes();
+  captured.tag(nodes[0], "first");
+  captured.ref().remove(nodes[1]);
+  EXPECT_EQ(result_of([&] { captured.tag(nodes[1], "second"); }), errc::invalid_value);
+}
+
 }  // namespace
 }  // namespace weir
