@@ -177,6 +177,15 @@ class [[nodiscard]] task {
   std::coroutine_handle<promise_type> frame_;
 };
 
+namespace detail {
+/// Named in the compiler's message for `co_await t` of a named task.
+struct write_co_await_std_move_of_the_task {};
+}  // namespace detail
+
+/// A task is awaited as an rvalue: co_await std::move(t).
+template <class T>
+detail::write_co_await_std_move_of_the_task operator co_await(const task<T>&) = delete;
+
 template <class T>
 task<T> detail::task_promise<T>::get_return_object() noexcept {
   return task<T>{std::coroutine_handle<task_promise>::from_promise(*this)};

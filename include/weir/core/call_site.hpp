@@ -2,6 +2,10 @@
 // weir/core/call_site.hpp - the place in the caller's source that an error names.
 #pragma once
 
+#if __cplusplus < 202002L
+#error weir needs C++20: compile with -std=c++20 or later
+#endif
+
 namespace weir {
 
 /// A line of the caller's source. Nearly every function of weir that can fail takes a call_site as

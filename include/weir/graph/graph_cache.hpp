@@ -149,8 +149,11 @@ namespace detail {
 class WEIR_EXPORT graph_cache_base {
  public:
   graph_cache_base(const graph_cache_options& options, call_site at);
-  graph_cache_base(const graph_cache_base&) = delete;
-  graph_cache_base& operator=(const graph_cache_base&) = delete;
+  graph_cache_base(graph_cache_base&& other) noexcept
+      : capture_{other.capture_},
+        instantiate_{other.instantiate_},
+        table_{std::exchange(other.table_, nullptr)} {}
+  graph_cache_base& operator=(graph_cache_base&& other) noexcept;
   ~graph_cache_base();
   cache_use run(stream_ref stream, const cache_key& key, unsigned long long version,
                 cache_body body, call_site at);
@@ -168,7 +171,10 @@ class WEIR_EXPORT graph_cache_base {
 
   capture_options capture_;
   instantiate_options instantiate_;
-  cache_table* table_;
+  /// Returns the table. Throws `closed` if the cache was moved from.
+  [[nodiscard]] cache_table& table(call_site at) const;
+
+  cache_table* table_;  ///< null if the cache was moved from
 };
 
 }  // namespace detail
@@ -189,9 +195,11 @@ class WEIR_EXPORT graph_cache_base {
 /// that launches a new executable, may overlap with earlier uses on other streams. To prevent
 /// overlap, order the streams. To allow overlap always, make the stream a part of the key.
 ///
-/// Thread safety: all members may be called from any thread. Bodies and driver calls run without
-/// the cache's lock; Equal runs under it. While one thread instantiates the executable of a key,
-/// other threads that use the key run their bodies directly.
+/// Move-only. A moved-from cache is empty, and throws `closed` when it is used.
+///
+/// Thread safety: all members may be called from any thread; moving needs exclusive access. Bodies
+/// and driver calls run without the cache's lock; Equal runs under it. While one thread
+/// instantiates the executable of a key, other threads that use the key run their bodies directly.
 template <class Key, class Hash = std::hash<Key>, class Equal = detail::key_equal>
 class graph_cache {
  public:
@@ -200,8 +208,9 @@ class graph_cache {
   /// Throws: `invalid_value` if the capacity is 0 or options exclude each other.
   explicit graph_cache(graph_cache_options options = {}, call_site at = call_site::current())
       : base_{options, at} {}
-  graph_cache(const graph_cache&) = delete;
-  graph_cache& operator=(const graph_cache&) = delete;
+  graph_cache(graph_cache&& other) noexcept = default;
+  /// Destroys the executables of this cache, and takes over those of `other`.
+  graph_cache& operator=(graph_cache&& other) noexcept = default;
   /// Destroys the executables and never blocks. Queued launches run to their end.
   ~graph_cache() = default;
 

@@ -40,7 +40,8 @@ namespace weir {
 /// If the executor's context is destroyed before the work is done, the handler is destroyed with
 /// the context and not called, as in Asio's own operations. A context that was created for use
 /// without locks (ASIO_CONCURRENCY_HINT_UNSAFE) does not work, because another thread detects the
-/// end of the work. If an executor throws when it is given the handler, the program is terminated.
+/// end of the work. If an executor throws when it is given the handler, the program is terminated;
+/// if the work was done before this call, the call throws that exception instead.
 ///
 /// Throws: std::bad_alloc or std::system_error if there is no memory or no thread; the handler is
 /// then not called. With use_awaitable, as in all of Asio's operations, lack of memory terminates

@@ -93,22 +93,44 @@ graph_cache_base::graph_cache_base(const graph_cache_options& options, call_site
 
 graph_cache_base::~graph_cache_base() { delete table_; }
 
-void graph_cache_base::invalidate(const cache_key& key) { table_->invalidate(key); }
-void graph_cache_base::erase(const cache_key& key) { table_->erase(key); }
-void graph_cache_base::clear() noexcept { table_->clear(); }
-graph_cache_counts graph_cache_base::counts() const noexcept { return table_->counts(); }
-std::optional<error> graph_cache_base::last_failure() const { return table_->last_failure(); }
+graph_cache_base& graph_cache_base::operator=(graph_cache_base&& other) noexcept {
+  graph_cache_base replaced{std::move(other)};
+  std::swap(capture_, replaced.capture_);
+  std::swap(instantiate_, replaced.instantiate_);
+  std::swap(table_, replaced.table_);
+  return *this;
+}
+
+cache_table& graph_cache_base::table(call_site at) const {
+  if (table_ == nullptr) [[unlikely]] {
+    throw_error(errc::closed, "weir::graph_cache", {}, at);
+  }
+  return *table_;
+}
+
+void graph_cache_base::invalidate(const cache_key& key) { table({}).invalidate(key); }
+void graph_cache_base::erase(const cache_key& key) { table({}).erase(key); }
+void graph_cache_base::clear() noexcept {
+  if (table_ != nullptr) table_->clear();
+}
+graph_cache_counts graph_cache_base::counts() const noexcept {
+  return table_ != nullptr ? table_->counts() : graph_cache_counts{};
+}
+std::optional<error> graph_cache_base::last_failure() const {
+  return table_ != nullptr ? table_->last_failure() : std::nullopt;
+}
 
 cache_use graph_cache_base::run(stream_ref stream, const cache_key& key, unsigned long long version,
                                 cache_body body, call_site at) {
   CUstream const handle = require_open(stream, run_call, at);
+  cache_table& executables = table(at);
   const stream_context identity = stream_context_of(handle, at);
   // No query is needed for a stream of weir while no capture through weir is open. Other code may
   // capture a stream that weir does not own.
   if (any_capture_active() || !identity.owned) [[unlikely]] {
     if (capture_status_of(stream, at) != capture_status::none) return run_in_capture(stream, body);
   }
-  const keep_alive_ref found = table_->find_ready(key, identity.context, version);
+  const keep_alive_ref found = executables.find_ready(key, identity.context, version);
   if (!found) [[unlikely]] {
     return capture_and_run(stream, key, identity.context, version, body, at);
   }

@@ -21,7 +21,7 @@ namespace {
 using test::result_of;
 
 static_assert(awaitable<completion> && awaitable<task<int>> && awaitable<std::suspend_never>);
-static_assert(!awaitable<task<int>&> && !awaitable<int>);
+static_assert(!awaitable<task<int>&> && !awaitable<const task<int>&> && !awaitable<int>);
 static_assert(std::same_as<await_result_t<task<int>>, int>);
 static_assert(std::same_as<await_result_t<task<int&>>, int&>);
 static_assert(std::same_as<await_result_t<const completion&>, void>);

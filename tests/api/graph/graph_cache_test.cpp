@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -334,6 +335,27 @@ TEST_F(GraphCache, InvalidOptionsAndStreamsAreRefused) {
   launch_host(s, [&] { inside = result_of([&] { cache.run(t, 1, fill_body(1)); }); });
   s.sync();
   EXPECT_EQ(inside, errc::not_permitted);
+}
+
+TEST_F(GraphCache, ACacheMovesWithItsExecutables) {
+  cache.run(s, 1, fill_body(5));
+  graph_cache<int> moved = std::move(cache);
+  EXPECT_EQ(moved.run(s, 1, fill_body(5)), cache_use::replayed);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(result_of([&] { cache.run(s, 1, fill_body(5)); }), errc::closed);
+  EXPECT_EQ(result_of([&] { cache.invalidate(1); }), errc::closed);
+  EXPECT_EQ(cache.counts().size, 0u);
+  EXPECT_FALSE(cache.last_failure());
+  cache.clear();
+  cache = graph_cache<int>{};
+  EXPECT_EQ(cache.run(s, 1, fill_body(6)), cache_use::captured);
+  cache = std::move(moved);
+  EXPECT_EQ(cache.run(s, 1, fill_body(5)), cache_use::replayed);
+  EXPECT_EQ(first_element(), 5);
+  std::vector<graph_cache<int>> several(2);
+  several.emplace_back();
+  EXPECT_EQ(several[1].run(s, 1, fill_body(7)), cache_use::captured);
+  EXPECT_EQ(first_element(), 7);
 }
 
 }  // namespace

@@ -66,6 +66,18 @@ TEST_F(Settings, DevicesShareHalfOfTheMemory) {
   EXPECT_EQ(s->memory_per_device, model::host_memory() / 8);
 }
 
+// A matrix of a continuous integration sets variables to nothing.
+TEST_F(Settings, AnEmptyVariableCountsAsNotSet) {
+  for (const char* name : {"WEIR_EMBEDDED_DEVICES", "WEIR_EMBEDDED_MEMORY",
+                           "WEIR_EMBEDDED_SCHEDULE", "WEIR_EMBEDDED_THREADS"}) {
+    const std::optional<settings> s = with(name, "");
+    ASSERT_TRUE(s) << name << ": " << diagnostic;
+    EXPECT_EQ(s->devices, 1);
+    EXPECT_EQ(s->schedule.kind, schedule_kind::parallel);
+    EXPECT_FALSE(s->threads.random);
+  }
+}
+
 TEST_F(Settings, AThreadOrderIsAccepted) {
   const std::optional<settings> random = with("WEIR_EMBEDDED_THREADS", "random:7");
   ASSERT_TRUE(random);
@@ -74,14 +86,14 @@ TEST_F(Settings, AThreadOrderIsAccepted) {
   const std::optional<settings> ordered = with("WEIR_EMBEDDED_THREADS", "ordered");
   ASSERT_TRUE(ordered);
   EXPECT_FALSE(ordered->threads.random);
-  for (const char* value : {"", "random", "random:", "random:x", "random:1 ", "backwards"}) {
+  for (const char* value : {"random", "random:", "random:x", "random:1 ", "backwards"}) {
     expect_refused("WEIR_EMBEDDED_THREADS", value);
   }
 }
 
 TEST_F(Settings, AnInvalidNumberOfDevicesIsRefused) {
   for (const char* value :
-       {"", "0", "65", "-1", "+1", "two", "1x", " 1", "1.5", "99999999999999999999"}) {
+       {"0", "65", "-1", "+1", "two", "1x", " 1", "1.5", "99999999999999999999"}) {
     expect_refused("WEIR_EMBEDDED_DEVICES", value);
   }
 }
@@ -102,7 +114,7 @@ TEST_F(Settings, EachDeviceHasTheConfiguredMemory) {
 TEST_F(Settings, AnInvalidAmountOfMemoryIsRefused) {
   // The last values exceed the address space, and reach 2^64 bytes.
   for (const char* value :
-       {"", "0", "1048575", "K", "64MB", "64m", "1.5G", "-1G", "64 M", "65537G", "17179869184G"}) {
+       {"0", "1048575", "K", "64MB", "64m", "1.5G", "-1G", "64 M", "65537G", "17179869184G"}) {
     expect_refused("WEIR_EMBEDDED_MEMORY", value);
   }
 }
@@ -126,7 +138,7 @@ TEST_F(Settings, TheScheduleIsConfigured) {
 
 TEST_F(Settings, AnInvalidScheduleIsRefused) {
   for (const char* value :
-       {"", "Parallel", "random", "random:", "random:x", "late:-1", "late:1 ", "serial:1"}) {
+       {"Parallel", "random", "random:", "random:x", "late:-1", "late:1 ", "serial:1"}) {
     expect_refused("WEIR_EMBEDDED_SCHEDULE", value);
   }
 }

@@ -70,14 +70,14 @@ std::optional<kernel::thread_order> parse_threads(std::string_view text) noexcep
   return std::nullopt;
 }
 
-// Stores the parsed value of a variable if it is set. Returns false and sets `diagnostic` if the
-// value is invalid.
+// Stores the parsed value of a variable if it is set and not empty. Returns false and sets
+// `diagnostic` if the value is invalid.
 template <class Value>
 bool read_variable(environment look_up, const char* name,
                    std::optional<Value> (*parse)(std::string_view) noexcept, const char* accepted,
                    Value& result, std::string& diagnostic) {
   const char* const text = look_up(name);
-  if (text == nullptr) return true;
+  if (text == nullptr || *text == '\0') return true;
   const std::optional<Value> value = parse(text);
   if (!value) {
     diagnostic = std::string{name} + " is '" + text + "'; accepted is " + accepted;
