@@ -34,6 +34,8 @@ namespace detail {
 /// A function object that a node calls; reference-counted. `invoke` calls it.
 struct node_closure : keep_alive {
   void (*invoke)(node_closure& self) = nullptr;  ///< may throw what the function object throws
+  void (*c_function)(void* data) = nullptr;      ///< the function of C code that it calls; or null
+  void* c_data = nullptr;                        ///< the argument of `c_function`
 };
 
 /// Returns the function that the driver calls with a node_closure.
@@ -74,19 +76,22 @@ class WEIR_EXPORT host_function_parameters {
 
   /// Calls f(data), for C code. The caller must keep what `data` points to until no launch uses it.
   /// The driver refuses a null `f` (`invalid_value`).
-  host_function_parameters(void (*f)(void* data), void* data) noexcept
-      : function_{f}, data_{data} {}
+  host_function_parameters(void (*f)(void* data), void* data);
 
-  /// Returns the function that the driver calls. If these are the parameters of a node that was
-  /// captured, or added directly through the driver, they hold only function() and data(), and keep
-  /// no function object alive.
+  /// Returns the function of C code, or else the function that the driver calls. The parameters of
+  /// a node that was captured, or added directly through the driver, hold only function() and
+  /// data(), and keep no function object alive.
   [[nodiscard]] void (*function() const noexcept)(void*) { return function_; }
-  /// Returns the argument with which the driver calls function().
+  /// Returns the argument of function().
   [[nodiscard]] void* data() const noexcept { return data_; }
 
  private:
   friend class host_function_node;
   friend struct detail::node_access;
+  /// Creates the parameters of an existing node.
+  host_function_parameters(void (*f)(void* data), void* data,
+                           detail::keep_alive_ref closure) noexcept
+      : function_{f}, data_{data}, closure_{std::move(closure)} {}
   [[nodiscard]] CUgraphNode_st* add_to(detail::insertion_point point, call_site at) const;
   void set_in_graph(graph_node node, call_site at) const;
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;

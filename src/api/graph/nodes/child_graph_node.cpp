@@ -36,11 +36,12 @@ abi::CUgraph embedded_graph(abi::CUgraphNode node, call_site at) {
 // A driver would crash, or report the mistake only at instantiation.
 void check_child(CUgraph_st* parent_graph, graph_ref child, call_site at) {
   detail::require_open(graph_ref{parent_graph}, add_child_call, at);
-  CUgraph_st* const handle = detail::require_not_capturing(child, add_child_call, at);
+  CUgraph_st* const handle = detail::require_open(child, add_child_call, at);
   if (detail::is_part_of(parent_graph, handle)) {
     detail::throw_error(errc::invalid_value, add_child_call, to_string(graph_ref{parent_graph}),
                         "a graph cannot contain itself; pass another graph", at);
   }
+  detail::require_not_capturing(child, add_child_call, at);
   if (!detail::is_in_body(parent_graph)) return;
   const graph_node not_allowed = detail::find_not_allowed_in_body(handle, at);
   if (!not_allowed) return;

@@ -64,9 +64,11 @@ CUgraphNode_st* fill_parameters::add_to(detail::insertion_point point, call_site
 }
 
 void fill_parameters::set_in_graph(graph_node node, call_site at) const {
+  constexpr const char* call = "cuGraphNodeSetParams";
+  detail::require_outside_host_function(call, {}, at);
   abi::CUgraphNodeParams params = to_node_params(*this, context_of(memory_, at));
   detail::change_node(
-      node, node_kind::fill, owners(), "cuGraphNodeSetParams",
+      node, node_kind::fill, owners(), call,
       [&](abi::CUgraphNode handle) {
         // Drivers of CUDA 12.0 and 12.1 lack this call. cuGraphMemsetNodeSetParams has no argument
         // for the context, and an H200 refuses memory of pools in it.

@@ -3,6 +3,7 @@
 #include <weir/core/deferred.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/nodes/host_function_node.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <optional>
 #include <stdexcept>
@@ -77,6 +78,37 @@ TEST_F(HostFunctionNode, ACFunctionRunsWithItsData) {
             }),
             errc::invalid_value);
   EXPECT_EQ(g.node_count(), 1u);
+}
+
+// weir refuses its calls in a C function as in any other host function.
+TEST_F(HostFunctionNode, ACFunctionIsAHostFunction) {
+  struct facts {
+    stream_ref stream;
+    bool in_host_function;
+    errc result;
+  } seen{s, false, errc::success};
+  const auto look = [](void* data) {
+    auto& found = *static_cast<facts*>(data);
+    found.in_host_function = in_host_function();
+    found.result = result_of([&] { static_cast<void>(found.stream.done()); });
+  };
+  const host_function_node node = g.add(host_function_parameters{+look, &seen});
+  const auto expect_refused = [&](const graph_exec& exec) {
+    seen = {s, false, errc::success};
+    exec.launch(s);
+    s.sync();
+    EXPECT_TRUE(seen.in_host_function);
+    EXPECT_EQ(seen.result, errc::not_permitted);
+  };
+  graph_exec exec = g.instantiate();
+  expect_refused(exec);
+  node.set(host_function_parameters{+look, &seen});
+  expect_refused(g.instantiate());
+  exec.set(node, host_function_parameters{+look, &seen});
+  expect_refused(exec);
+  graph other;
+  other.add(node.parameters());
+  expect_refused(other.instantiate());
 }
 
 // All nodes and parameters share one function object.
