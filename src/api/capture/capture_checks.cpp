@@ -17,13 +17,31 @@
 namespace weir::detail {
 namespace {
 
+// An open capture and the call that invalidated it, if one is known.
+struct found_capture {
+  active_capture capture;
+  capture_invalidation invalidation;
+};
+
+// Returns a text such as "the capture begun at main.cpp:12 in own_thread mode by thread 4711, which
+// stays valid".
+std::string to_text(const found_capture& found) {
+  return fmt::format(
+      "{}, which {}", to_text(found.capture),
+      found.invalidation.call == nullptr ? "stays valid" : "was " + to_text(found.invalidation));
+}
+
 // Returns the first capture for whose record `condition` returns true. If there is one, first
 // removes the records of captures that other code has ended directly through the driver.
 template <class Condition>
-std::optional<active_capture> find_active(const Condition& condition) {
+std::optional<found_capture> find_active(const Condition& condition) {
   if (!capture_registry::instance().find_if(condition)) return {};
   static_cast<void>(remove_ended_captures());
-  return capture_registry::instance().find_if(condition);
+  std::optional<found_capture> found;
+  capture_registry::instance().for_each([&](const capture_record& record) {
+    if (!found && condition(record)) found = found_capture{record.capture, record.invalidation};
+  });
+  return found;
 }
 
 }  // namespace
@@ -48,9 +66,9 @@ void throw_if_event_captured(CUevent event, const char* call, call_site at) {
   if (!capture) return;
   throw_error(
       errc::captured_event, call, to_string(event_ref{event}),
-      fmt::format("the event was recorded in {}, which stays valid, and orders only the work "
-                  "inside it; record the event again outside before the host queries it or waits "
-                  "for it",
+      fmt::format("the event was recorded in {}, and orders only the work inside it; record the "
+                  "event again outside before the host queries it or waits for it, or record it "
+                  "there with weir::external",
                   to_text(*capture)),
       at);
 }
@@ -59,23 +77,23 @@ void throw_if_context_captured(CUcontext context, const char* call, call_site at
   const auto capture =
       find_active([&](const capture_record& record) { return record.has_context(context); });
   if (!capture) return;
-  throw_error(
-      errc::stream_capture_unsupported, call, to_string(context_ref{context}),
-      fmt::format("a stream of the context takes part in {}, which stays valid; wait for single "
-                  "streams, or for the context after the capture ends",
-                  to_text(*capture)),
-      at);
+  throw_error(errc::stream_capture_unsupported, call, to_string(context_ref{context}),
+              fmt::format("a stream of the context takes part in {}; wait for single "
+                          "streams, or for the context after the capture ends",
+                          to_text(*capture)),
+              at);
 }
 
 void throw_if_graph_captured(CUgraph graph, const char* call, call_site at) {
   const auto capture = find_active(
       [&](const capture_record& record) { return is_part_of(record.capture.graph, graph); });
   if (!capture) return;
-  throw_error(errc::illegal_state, call, to_string(graph_ref{graph}),
-              fmt::format("the graph {} {}, which stays valid; end that capture first",
-                          capture->graph == graph ? "is the target of" : "contains the target of",
-                          to_text(*capture)),
-              at);
+  throw_error(
+      errc::illegal_state, call, to_string(graph_ref{graph}),
+      fmt::format("the graph {} {}; end that capture first",
+                  capture->capture.graph == graph ? "is the target of" : "contains the target of",
+                  to_text(*capture)),
+      at);
 }
 
 void throw_if_part_captured(CUgraph graph, CUgraphNode node, const char* call, call_site at) {
@@ -83,12 +101,10 @@ void throw_if_part_captured(CUgraph graph, CUgraphNode node, const char* call, c
     return is_part_of_node(record.capture.graph, graph, node);
   });
   if (!capture) return;
-  throw_error(
-      errc::illegal_state, call, to_string(graph_node{node, graph}),
-      fmt::format("the node contains the target graph of {}, which stays valid; end that capture "
-                  "first",
-                  to_text(*capture)),
-      at);
+  throw_error(errc::illegal_state, call, to_string(graph_node{node, graph}),
+              fmt::format("the node contains the target graph of {}; end that capture first",
+                          to_text(*capture)),
+              at);
 }
 
 void throw_if_memory_in_body(unsigned long long capture, CUstream stream, const char* call,

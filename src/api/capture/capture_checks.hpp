@@ -22,7 +22,7 @@ namespace weir::detail {
 // capture. Driver: cuStreamIsCapturing.
 [[nodiscard]] inline CUstreamCaptureStatus query_capture_status(CUstream stream, call_site at) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream},
+  check(driver(at).cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream},
         at);
   return status;
 }

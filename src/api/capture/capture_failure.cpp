@@ -66,6 +66,8 @@ void fail_to_begin(CUresult answer, stream_ref stream, const char* call, call_si
   const stream_capture_info now = query_capture(stream.get(), at);
   if (now.status == CU_STREAM_CAPTURE_STATUS_NONE)
     throw_error(static_cast<errc>(answer), call, stream, at);
+  if (now.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+    throw_error(errc::stream_capture_invalidated, call, stream, at);
   throw_error(
       errc::illegal_state, call, to_string(stream),
       fmt::format("the stream already takes part in {}, which stays valid; end that capture first",

@@ -2,6 +2,7 @@
 // api/capture/capture_invalidation.cpp - determines which call invalidated which capture.
 #include "api/capture/capture_invalidation.hpp"
 
+#include "api/capture/capture_checks.hpp"
 #include "api/capture/capture_registry.hpp"
 #include "api/stream/host_failures.hpp"
 #include "driver/relaxed_thread_mode.hpp"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 namespace weir::detail {
@@ -114,10 +116,10 @@ class failed_call {
       case evidence::consequence:
       case evidence::certain: return may_contain_subject(record);
       case evidence::unsafe:
-        return !record.invalidated_directly &&
+        return !record.has_unknown_cause &&
                (may_contain_subject(record) || contains_context(record) ||
                 prohibits_unsafe_calls(record.capture, mode_));
-      case evidence::implicit: return !record.invalidated_directly && has_blocking_stream(record);
+      case evidence::implicit: return !record.has_unknown_cause && has_blocking_stream(record);
     }
     return false;
   }
@@ -168,7 +170,7 @@ void attribute_failure(errc code, const char* call, subject object, call_site at
   const auto note = [&](capture_record& record, bool broken) {
     if (!broken) return;
     if (proof == evidence::consequence) {
-      record.invalidated_directly = true;
+      record.has_unknown_cause = true;
     } else if (failed.may_have_invalidated(
                    record)) {  // no other thread has noted its call meanwhile
       record.invalidation = {call, code, at, system_thread_id()};
@@ -182,13 +184,47 @@ void attribute_failure(errc code, const char* call, subject object, call_site at
 
 std::string to_text(const capture_invalidation& invalidation) {
   if (invalidation.call == nullptr)
-    return "broken by a call that was made directly through the driver";
+    return "broken by a call that weir did not see fail, such as one made directly through the "
+           "driver";
   const call_site& where = invalidation.where;
   const std::string place =
       where.line() == 0 ? "" : fmt::format(" at {}:{}", where.file_name(), where.line());
   return fmt::format("broken by {}{} ({}, thread {})", invalidation.call, place,
                      result_text_of(static_cast<int>(invalidation.code)).name,
                      invalidation.system_thread_id);
+}
+
+namespace {
+
+// An invalidated capture and the call that invalidated it.
+struct invalidated_capture {
+  active_capture capture;
+  capture_invalidation invalidation;
+};
+
+// Returns the capture that a call on `object` found invalidated: the newest one that contains the
+// stream, or the newest invalidated one of the calling thread if `object` is not a stream.
+std::optional<invalidated_capture> find_invalidated(subject object) {
+  const bool is_stream = object.type == subject::kind::stream;
+  std::optional<invalidated_capture> found;
+  capture_registry::instance().for_each([&](const capture_record& record) {
+    const bool matches =
+        is_stream ? record.has_stream(static_cast<CUstream>(const_cast<void*>(object.handle)))
+                  : record.capture.thread == unique_thread_id() &&
+                        (record.invalidation.call != nullptr || record.has_unknown_cause);
+    if (matches) found = invalidated_capture{record.capture, record.invalidation};
+  });
+  return found;
+}
+
+}  // namespace
+
+std::string explain_invalidated(subject object) {
+  if (!any_capture_active()) return {};
+  const std::optional<invalidated_capture> found = find_invalidated(object);
+  if (!found) return {};
+  return fmt::format("{} was {}; fix that call and capture again", to_text(found->capture),
+                     to_text(found->invalidation));
 }
 
 }  // namespace weir::detail

@@ -23,7 +23,11 @@ struct capture_invalidation {
 
 // Called after `call` on `object` failed with `code`. Finds the captures that the call has
 // invalidated and stores the call in their records. If the code says that an earlier call has
-// invalidated them, sets `invalidated_directly` in records that name no call.
+// invalidated them, sets `has_unknown_cause` in records that name no call.
 void attribute_failure(errc code, const char* call, subject object, call_site at) noexcept;
+
+// Returns the hint for a call on `object` that failed because an earlier call had invalidated the
+// capture. It names the capture and that earlier call. Empty if weir has no record of the capture.
+[[nodiscard]] std::string explain_invalidated(subject object);
 
 }  // namespace weir::detail

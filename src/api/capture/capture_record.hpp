@@ -102,9 +102,10 @@ struct capture_record {
   // The call that invalidated the capture; its member `call` is null if none is known.
   capture_invalidation invalidation;
   // True if a call failed with stream_capture_invalidated before weir had recorded the call that
-  // invalidated the capture. That call was then made directly through the driver. Later calls that
-  // fail as unsafe or implicit are not recorded as the cause (capture_invalidation.cpp).
-  bool invalidated_directly = false;
+  // invalidated the capture. Most often that call was made directly through the driver. It may also
+  // be a call through weir whose thread has not recorded its failure yet. Later calls that fail as
+  // unsafe or implicit are not recorded as the cause (capture_invalidation.cpp).
+  bool has_unknown_cause = false;
 
   int participant_count = 0;  // number of capture_participant objects for this capture
   // Number of threads that query the origin stream at this moment. The record is not removed while

@@ -29,9 +29,10 @@ Handle* handle_of(const subject& object) noexcept {
   return static_cast<Handle*>(const_cast<void*>(object.handle));
 }
 
-// Returns the hint for an error. If verify mode has determined whether the failure happened before
-// or after the call, the hint says so.
-std::string hint_in_verify_mode(errc code, const char* call) {
+// Returns the hint for an error of a call on `object`. If verify mode has determined whether the
+// failure happened before or after the call, the hint says so. If an earlier call has invalidated a
+// capture, the hint names that call.
+std::string hint_for_failure(errc code, const char* call, subject object) {
   switch (take_failure_phase()) {
     case failure_phase::by_call: break;
     case failure_phase::before_call:
@@ -42,7 +43,11 @@ std::string hint_in_verify_mode(errc code, const char* call) {
       return "verify mode: the operation was queued and then failed, or earlier work that was "
              "not waited for failed; check this operation and the work queued before it";
   }
-  return code == errc::call_requires_newer_driver ? newer_driver_hint(call) : hint_for(code, call);
+  if (code == errc::call_requires_newer_driver) return newer_driver_hint(call);
+  if (code == errc::stream_capture_invalidated) {
+    if (std::string cause = explain_invalidated(object); !cause.empty()) return cause;
+  }
+  return hint_for(code, call);
 }
 
 }  // namespace
@@ -71,7 +76,7 @@ std::string to_text(subject object) {
 
 void throw_error(errc code, const char* call, subject object, call_site at) {
   if (code == errc::context_is_destroyed) forget_reset_contexts();
-  throw error{code, call, to_text(object), hint_in_verify_mode(code, call), at};
+  throw error{code, call, to_text(object), hint_for_failure(code, call, object), at};
 }
 
 void throw_error(errc code, const char* call, std::string object, std::string hint, call_site at) {
@@ -93,7 +98,7 @@ void report_unhandled(errc code, const char* call, subject object) noexcept {
   if (code == errc::context_is_destroyed) forget_reset_contexts();
   if (any_capture_active()) attribute_failure(code, call, object, call_site{});
   try {
-    throw error{code, call, to_text(object), hint_in_verify_mode(code, call), call_site{}};
+    throw error{code, call, to_text(object), hint_for_failure(code, call, object), call_site{}};
   } catch (...) {
     call_unhandled_error_handler(std::current_exception());
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // api/event/timer.cpp - timers and the timings that they collect.
+#include <weir/core/to_string.hpp>
 #include <weir/event/timer.hpp>
 
 #include "api/capture/capture_checks.hpp"
@@ -18,9 +19,15 @@ namespace {
 // A captured event has no time, so a timed section can neither begin nor end in a capture.
 void throw_if_capturing(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::timer";
-  if (detail::query_capture_status(detail::require_open(stream, call, at), at) !=
-      abi::CU_STREAM_CAPTURE_STATUS_NONE)
-    detail::throw_error(errc::stream_capture_unsupported, call, stream, at);
+  const abi::CUstreamCaptureStatus status =
+      detail::query_capture_status(detail::require_open(stream, call, at), at);
+  if (status == abi::CU_STREAM_CAPTURE_STATUS_NONE) return;
+  if (status == abi::CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+    detail::throw_error(errc::stream_capture_invalidated, call, stream, at);
+  detail::throw_error(errc::stream_capture_unsupported, call, to_string(stream),
+                      "a captured section has no time; time the launch of the graph, or record "
+                      "timed events in the capture with weir::external",
+                      at);
 }
 
 // Takes a timed event of the stream's context and records it in the stream.

@@ -2,14 +2,20 @@
 // capture_failure_test.cpp - captures that yield no graph, and the cause that the error names:
 // streams that were not joined, and calls that broke the capture.
 #include <weir/capture/capture.hpp>
+#include <weir/capture/capture_frontier.hpp>
+#include <weir/capture/capture_node.hpp>
+#include <weir/capture/capture_participant.hpp>
+#include <weir/completion/completion.hpp>
 #include <weir/core/to_string.hpp>
 #include <weir/event/event.hpp>
+#include <weir/event/timer.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/profiler/name.hpp>
 #include <weir/stream/host_function.hpp>
+#include <weir/stream/stream_fork.hpp>
 
 #include <span>
 #include <stdexcept>
@@ -111,6 +117,74 @@ TEST_F(CaptureFailure, ABrokenCaptureNamesTheFirstCallThatBrokeIt) {
   expect_not_capturing();
 }
 
+// A caller that ignores an error gets the cause from each later call, whatever that call is.
+TEST_F(CaptureFailure, EachCallInABrokenCaptureNamesTheCallThatBrokeIt) {
+  const event outside = t.record();
+  const event also_outside = t.record();
+  graph other = capture(t, [&] { fill(t, y, 1); });
+  const graph_exec exec = other.instantiate();
+  const auto expect_cause = [&](const auto& call) {
+    unsigned line = 0;
+    const auto failure = failure_of([&] {
+      static_cast<void>(capture(s, [&] {
+        line = __LINE__ + 1;
+        EXPECT_EQ(result_of([&] { s.wait(outside); }), errc::stream_capture_isolation);
+        call();
+      }));
+    });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::stream_capture_invalidated) << failure->what();
+    EXPECT_NE(failure->hint().find("was broken by cuStreamWaitEvent at"), std::string::npos)
+        << failure->what();
+    EXPECT_TRUE(message_contains(*failure, "capture_failure_test.cpp:" + std::to_string(line)))
+        << failure->what();
+  };
+  expect_cause([] {});
+  expect_cause([&] { fill(s, x, 1); });
+  expect_cause([&] { copy(s, x, y); });
+  expect_cause([&] { copy(s, x, host); });
+  expect_cause([&] { s.wait(also_outside); });
+  expect_cause([&] { t.wait(s); });
+  expect_cause([&] { s.wait(t); });
+  expect_cause([&] { static_cast<void>(s.record()); });
+  expect_cause([&] { s.record(also_outside); });
+  expect_cause([&] { s.record(also_outside, external); });
+  expect_cause([&] { s.wait(also_outside, external); });
+  expect_cause([&] { launch_host(s, [] {}); });
+  expect_cause([&] { launch_host_once(s, [] {}); });
+  expect_cause([&] { exec.launch(s); });
+  expect_cause([&] { s.sync(); });
+  expect_cause([&] { static_cast<void>(s.done()); });
+  expect_cause([&] { static_cast<void>(s.completion()); });
+  expect_cause([&] { begin_capture(s); });
+  expect_cause([&] { update_capture_dependencies(s, {}, dependency_update::set); });
+  expect_cause([&] { capture_node(s, empty_parameters{}); });
+  expect_cause([&] { const stream_fork forked{s, 2}; });
+  expect_cause([&] { const capture_participant joined{s}; });
+  expect_cause([&] { const buffer<int> made{s, 10}; });
+  timings sections;
+  expect_cause([&] { const timer section{sections, "captured", s}; });
+  expect_not_capturing();
+}
+
+// weir refuses a query of a captured event also after the capture broke. Its text does not call the
+// capture valid then.
+TEST_F(CaptureFailure, ARefusedQueryInABrokenCaptureNamesTheCallThatBrokeIt) {
+  const event outside = t.record();
+  const event mark{gpu};
+  static_cast<void>(failure_of([&] {
+    static_cast<void>(capture(s, [&] {
+      s.record(mark);
+      EXPECT_EQ(result_of([&] { s.wait(outside); }), errc::stream_capture_isolation);
+      const auto refused = failure_of([&] { mark.sync(); });
+      ASSERT_TRUE(refused);
+      EXPECT_EQ(refused->result(), errc::captured_event);
+      EXPECT_TRUE(message_contains(*refused, "which was broken by cuStreamWaitEvent at"))
+          << refused->what();
+    }));
+  }));
+}
+
 TEST_F(CaptureFailure, ACallMadeDirectlyThroughTheDriverIsReportedAsTheBreakingCall) {
   const auto failure = failure_of([&] {
     static_cast<void>(
@@ -153,6 +227,32 @@ TEST_F(CaptureFailure, CallsThatFailAfterTheCaptureBrokeAreNotNamed) {
     EXPECT_EQ(result_of([&] { u.wait(captured); }), errc::invalid_value);
   });
   expect_not_capturing();
+}
+
+// A capture of other code, which weir does not know, forbids calls of this thread. What the error
+// advises makes the call work.
+TEST_F(CaptureFailure, TheHintForACaptureOfOtherCodeHelps) {
+  const auto expect_hint = [&](const auto& call) {
+    {
+      foreign_capture foreign{t, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
+      const auto failure = failure_of(call);
+      ASSERT_TRUE(failure);
+      EXPECT_EQ(failure->result(), errc::stream_capture_unsupported) << failure->what();
+      EXPECT_NE(failure->hint().find("weir::thread_capture_mode"), std::string::npos)
+          << failure->what();
+      EXPECT_FALSE(foreign.end());
+    }
+    foreign_capture foreign{t, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
+    {
+      const thread_capture_mode relaxed{capture_mode::relaxed};
+      call();
+    }
+    EXPECT_TRUE(foreign.end());
+  };
+  expect_hint([] { const pinned_buffer<int> made{64}; });
+  expect_hint([&] { s.sync(); });
+  const event mark = s.record();
+  expect_hint([&] { mark.sync(); });
 }
 
 TEST_F(CaptureFailure, AHostFunctionErrorIsNotNamedAsTheBreakingCall) {

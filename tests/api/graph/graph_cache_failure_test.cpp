@@ -132,5 +132,19 @@ TEST_F(GraphCacheFailure, AnUnjoinedForkInTheBodyIsAnError) {
   EXPECT_EQ(first_element(), 3);
 }
 
+// A body that ignores the error that broke the capture, and goes on.
+TEST_F(GraphCacheFailure, TheLastFailureNamesTheCallThatBrokeTheCapture) {
+  const event outside = t.record();
+  cache.run(s, 1, [&](stream_ref in) {
+    static_cast<void>(result_of([&] { in.wait(outside); }));
+    fill(in, x, 1);
+  });
+  s.sync();
+  const auto failure = cache.last_failure();
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->hint().find("was broken by cuStreamWaitEvent at"), std::string::npos)
+      << failure->what();
+}
+
 }  // namespace
 }  // namespace weir
