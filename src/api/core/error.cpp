@@ -25,7 +25,7 @@ class category final : public std::error_category {
       case errc::not_recorded: return "not_recorded: the event was never recorded";
       case errc::timing_disabled: return "timing_disabled: the event was created without timing";
       case errc::wrong_type: return "wrong_type: the object is not of the requested type";
-      case errc::exhausted: return "exhausted: all streams of the pool are in use";
+      case errc::exhausted: return "exhausted: the pool has no stream that it may hand out";
       default: break;
     }
     const detail::result_text words = detail::result_text_of(number);

@@ -32,11 +32,14 @@ constexpr hint_entry hints[] = {
      "a child process made by fork() cannot use its parent's driver; fork before the first use "
      "of weir"},
     {errc::invalid_value, "cuMemcpy*",
-     "an address is null or points to the wrong kind of memory, or the copy exceeds an "
-     "allocation; check both addresses and the size"},
+     "an address is null or points to the wrong kind of memory, the copy exceeds an allocation, or "
+     "an address is in a pool of another device, which gives the copying device no access; check "
+     "both addresses and the size, or give that device access (memory_pool_ref::set_access)"},
     {errc::invalid_value, "cuMemset*",
-     "the range is not device-accessible memory, exceeds its allocation, or is not made of whole "
-     "elements; fill a range inside a buffer or pinned_buffer"},
+     "the range is not device-accessible memory, exceeds its allocation, is not made of whole "
+     "elements, or is in a pool of another device, which gives the stream's device no access; fill "
+     "a range inside a buffer or pinned_buffer, or give the stream's device access "
+     "(memory_pool_ref::set_access)"},
     {errc::invalid_value, "cuMemFreeAsync",
      "the address was not returned by cuMemAllocAsync, or was freed before; free each allocation "
      "once, by its first address"},
@@ -68,6 +71,20 @@ constexpr hint_entry hints[] = {
      "memory that the last launch allocated was not freed, or an object that the graph uses was "
      "destroyed; free that memory or set instantiate_options::auto_free_on_launch, and keep the "
      "objects alive"},
+    {errc::invalid_value,
+     "cuEventQuery|cuEventSynchronize|cuEventElapsedTime|cuStreamWaitEvent|cuGreenCtxWaitEvent",
+     "the event was last recorded in a capture that has ended or was broken, and orders only the "
+     "work inside it; record it again outside, or in the capture with weir::external, so that each "
+     "launch of the graph records it"},
+    {errc::invalid_value, "cuIpcOpen*",
+     "the handle is not one of a live object; pass the handle of an object that is still open in "
+     "the process that created it"},
+    {errc::map_failed, "cuIpcOpen*",
+     "the handle is not one of a live object; pass the handle of an object that is still open in "
+     "the process that created it"},
+    {errc::invalid_value, "cuMemPoolImport*",
+     "the descriptor or the handle is not one of a live pool; pass those of a pool and of memory "
+     "that are still open in the process that created them"},
     {errc::invalid_value, "cuStreamAddCallback|cuLaunchHostFunc",
      "the function is null; pass a function"},
     {errc::invalid_context, "cuEventElapsedTime",
@@ -92,15 +109,19 @@ constexpr hint_entry hints[] = {
      "the object was destroyed, or belongs to another context; use an open object of this "
      "context"},
     {errc::out_of_memory, "cuMemAllocFromPoolAsync",
-     "free memory, or wait for queued frees with pool.retrying() (not in a capture)"},
+     "free memory, or wait for queued frees with pool.retrying() (not in a capture); waiting does "
+     "not help if the request alone exceeds the pool's max_size or the device's memory"},
     {errc::out_of_memory, "cuMemPoolCreate", "free memory, or set a smaller max_size"},
     {errc::out_of_memory, "cuEventCreate",
      "free memory, or raise the limit on open files (ulimit -n), because an event that is shared "
      "with other processes needs a file descriptor"},
     {errc::out_of_memory, "cuExternalMemoryGetMappedBuffer",
      "free memory, or open the file descriptor for reading and writing (O_RDWR)"},
-    {errc::out_of_memory, "*",
+    {errc::out_of_memory, "cuMemAlloc|cuMemAllocAsync|cuMemAllocManaged",
      "free memory, or wait for queued stream-ordered frees (stream.sync())"},
+    {errc::out_of_memory, "cuMemHostAlloc",
+     "free pinned memory, or raise the limits on the process's memory (ulimit -l, ulimit -v)"},
+    {errc::out_of_memory, "*", "free memory of the process or of the device"},
     {errc::not_recorded, "*", "record both events before measuring the time between them"},
     {errc::timing_disabled, "*", "use a timed_event (stream.record_timed())"},
     {errc::not_ready, "cuEventElapsedTime",
@@ -108,6 +129,18 @@ constexpr hint_entry hints[] = {
     {errc::captured_event, "*",
      "the event was recorded in a capture and orders only the work inside that capture; record "
      "it again outside before the host queries it or waits for it"},
+    {errc::stream_capture_unsupported,
+     "cuMemAlloc|cuMemAllocManaged|cuMemFree|cuMemHostAlloc|cuMemFreeHost|cuMemHostRegister|"
+     "cuMemPool*|cuGraphInstantiate*|cuGraphExecDestroy|cuModule*|cuLibrary*|cuExternalMemory*|"
+     "cuImportExternal*|cuIpc*",
+     "a capture that was started directly through the driver forbids the call, and may be broken "
+     "by it; make the call before or after that capture, or under a weir::thread_capture_mode of "
+     "capture_mode::relaxed"},
+    {errc::stream_capture_unsupported,
+     "cuEventQuery|cuEventSynchronize|cuStreamQuery|cuStreamSynchronize",
+     "the stream captures, or a capture of another stream that was started directly through the "
+     "driver forbids the call; make it before or after the capture, or for another stream under a "
+     "weir::thread_capture_mode of capture_mode::relaxed"},
     {errc::stream_capture_unsupported, "*",
      "the call cannot be recorded in a capture; make it before the capture begins or after it "
      "ends"},
@@ -115,13 +148,15 @@ constexpr hint_entry hints[] = {
      "the legacy default stream would wait for a capturing stream; use another stream, or "
      "capture a non-blocking stream"},
     {errc::stream_capture_invalidated, "*",
-     "an earlier call broke the capture; end it and capture again"},
+     "an earlier call broke the capture, which was started directly through the driver; end it and "
+     "capture again, with a weir::capture_participant to have the error name that call"},
     {errc::stream_capture_merge, "*",
      "the call would connect two different captures, and has broken them; end one capture before "
      "connecting the streams"},
     {errc::stream_capture_isolation, "*",
-     "the event was recorded outside the capture; record it in a stream that takes part in the "
-     "capture"},
+     "the stream waits for work outside the capture, and has broken the capture; wait before the "
+     "capture begins, or for an event recorded in a stream that takes part in it, or with "
+     "weir::external, so that each launch of the graph waits"},
     {errc::not_supported, "cuStreamWaitValue*|cuStreamWriteValue*|cuStreamBatchMemOp",
      "the device does not support this operation; check weir::wait_word_support(device) for "
      "64-bit words, until::nor and flush"},
@@ -133,6 +168,9 @@ constexpr hint_entry hints[] = {
     {errc::unknown, "cuImportExternal*",
      "the file descriptor does not refer to an object of the requested handle type; pass the "
      "type that it was exported with"},
+    {errc::unknown, "cuMemPoolImportFromShareableHandle",
+     "the file descriptor does not refer to a pool; pass the one that weir::export_fd() "
+     "returned"},
     {errc::invalid_resource_configuration, "*",
      "the resource cannot be split this way; ask for fewer multiprocessors or groups, and split "
      "sm_resource::query(device) or sm_resource::query(context)"},

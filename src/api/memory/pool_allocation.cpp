@@ -10,6 +10,8 @@
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
 
+#include <fmt/format.h>
+
 namespace weir::detail {
 namespace {
 
@@ -25,6 +27,29 @@ void reclaim_memory(memory_pool_ref pool, CUstream stream, call_site at) {
   drain_deferred();
   context_ref{context_of(stream, at)}.sync(at);
   pool.trim(0, at);
+}
+
+// Returns true if the pool holds no memory. Then no free makes room for a request that does
+// not fit.
+bool holds_nothing(CUmemoryPool pool) noexcept {
+  cuuint64_t reserved = 1;
+  return driver().cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved) ==
+             CUDA_SUCCESS &&
+         reserved == 0;
+}
+
+[[noreturn, gnu::cold]] void fail_allocation(CUresult answer, const char* call,
+                                             memory_pool_ref pool, std::size_t bytes,
+                                             call_site at) {
+  if (answer == CUDA_ERROR_OUT_OF_MEMORY && holds_nothing(pool.get())) {
+    throw_error(errc::out_of_memory, call, to_text(pool),
+                fmt::format("the pool holds no memory, and {} bytes exceed its max_size or the "
+                            "free memory of the device, so pool.retrying() does not help; request "
+                            "less, set a larger max_size, or free other memory",
+                            bytes),
+                at);
+  }
+  throw_driver_error(static_cast<errc>(answer), call, pool, at);
 }
 
 }  // namespace
@@ -44,7 +69,7 @@ CUdeviceptr allocate_from(memory_pool_ref pool, stream_ref stream, std::size_t b
     reclaim_memory(pool, handle, at);
     answer = driver().cuMemAllocFromPoolAsync(&address, bytes, pool_handle, handle);
   }
-  check(answer, call, pool, at);
+  if (answer != CUDA_SUCCESS) fail_allocation(answer, call, pool, bytes, at);
   return address;
 }
 

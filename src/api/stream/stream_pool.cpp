@@ -85,7 +85,7 @@ stream_ref stream_pool::next(std::string_view role, call_site at) const {
   constexpr const char* call = "weir::stream_pool::next";
   detail::stream_pool_role& role_state = open(call, at).role(role, call, at);
   if (CUstream_st* const stream = role_state.next(at)) return stream_ref{stream};
-  role_state.throw_exhausted(call, at);
+  role_state.throw_all_capturing(call, at);
 }
 
 stream_pool::counts stream_pool::count(std::string_view role, call_site at) const {

@@ -221,6 +221,14 @@ void stream_pool_role::throw_exhausted(const char* call, call_site at) const {
       at);
 }
 
+void stream_pool_role::throw_all_capturing(const char* call, call_site at) const {
+  throw_error(errc::exhausted, call, fmt::format("stream pool's role '{}'", name_),
+              fmt::format("all {} streams of the role take part in captures; end a capture, or set "
+                          "a higher limit",
+                          limit_),
+              at);
+}
+
 stream_pool_state::stream_pool_state(weir::device gpu, std::span<const stream_role> roles,
                                      call_site at)
     : device_{gpu} {

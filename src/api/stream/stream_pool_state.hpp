@@ -69,6 +69,8 @@ class stream_pool_role {
   void destroy_idle() noexcept;
   // Throws the error for acquire() or next() having returned null.
   [[noreturn]] void throw_exhausted(const char* call, call_site at) const;
+  // Throws the error of next(), which returns leased streams as well.
+  [[noreturn]] void throw_all_capturing(const char* call, call_site at) const;
 
  private:
   [[nodiscard]] std::span<stream_pool_slot> slots() const noexcept {

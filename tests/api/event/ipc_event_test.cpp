@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -187,6 +188,8 @@ TEST(IpcEvents, AnInvalidIpcEventHandleIsRefused) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::map_failed);
   EXPECT_STREQ(failure->call(), "cuIpcOpenEventHandle");
+  EXPECT_NE(failure->hint().find("still open in the process that created it"), std::string::npos)
+      << failure->what();
 }
 
 }  // namespace

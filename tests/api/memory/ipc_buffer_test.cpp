@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@
 namespace weir {
 namespace {
 
+using test::failure_of;
 using test::result_of;
 
 static_assert(!std::is_copy_constructible_v<ipc_buffer<int>> &&
@@ -137,7 +139,10 @@ TEST_F(IpcBuffer, ABufferIsNotOpenedInTheProcessThatMadeIt) {
 TEST_F(IpcBuffer, AnInvalidHandleIsRefused) {
   ipc_memory_handle nonsense;
   std::memset(nonsense.bytes, 0x5a, sizeof nonsense.bytes);
-  EXPECT_NE(result_of([&] { static_cast<void>(ipc_buffer<int>::open(nonsense)); }), errc::success);
+  const auto failure = failure_of([&] { static_cast<void>(ipc_buffer<int>::open(nonsense)); });
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->hint().find("still open in the process that created it"), std::string::npos)
+      << failure->what();
 }
 
 TEST_F(IpcBuffer, ABufferIsMovedAndClosed) {

@@ -16,6 +16,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ namespace {
 
 using detail::driver_table;
 using detail::fault_table;
+using test::failure_of;
 using test::gate;
 using test::result_of;
 
@@ -213,7 +215,11 @@ TEST_F(IpcPool, InvalidDescriptorsAndHandlesAreRefused) {
   const ipc_pool pool = ipc_pool::import_fd(other.descriptor, gpu);
   pool_memory_handle nonsense;
   std::memset(nonsense.bytes, 0x5a, sizeof nonsense.bytes);
-  EXPECT_EQ(result_of([&] { const ipc_pool_buffer<int> x(pool, nonsense); }), errc::invalid_value);
+  const auto failure = failure_of([&] { const ipc_pool_buffer<int> x(pool, nonsense); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::invalid_value);
+  EXPECT_NE(failure->hint().find("still open in the process that created"), std::string::npos)
+      << failure->what();
 }
 
 TEST_F(IpcPool, MovedFromAndClosedPoolsThrowClosed) {

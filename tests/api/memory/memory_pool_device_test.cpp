@@ -7,6 +7,7 @@
 #include <weir/memory/memory_pool.hpp>
 
 #include <cstdint>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -17,6 +18,7 @@ namespace weir {
 namespace {
 
 using test::contents;
+using test::failure_of;
 using test::result_of;
 
 class MemoryPoolDevice : public ::testing::Test {
@@ -86,6 +88,26 @@ TEST_F(MemoryPoolDevice, APeerDeviceHasAccessAfterSetAccess) {
   other.sync();
   pool.set_access(peer, pool_access::none);
   EXPECT_EQ(pool.access(peer), pool_access::none);
+}
+
+TEST_F(MemoryPoolDevice, TheHintForMemoryOfAnotherDevicesPoolHelps) {
+  if (device::count() < 2) GTEST_SKIP() << "one device";
+  const device peer{1};
+  if (!peer.can_access(gpu)) GTEST_SKIP() << "the devices cannot reach each other";
+  const memory_pool pool{gpu};
+  buffer<std::uint32_t> x{pool, s, size};
+  s.sync();
+  const stream other{peer};
+  const auto failure = failure_of([&] { fill(other, x, 6u); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::invalid_value);
+  EXPECT_NE(failure->hint().find("memory_pool_ref::set_access"), std::string::npos)
+      << failure->what();
+  pool.set_access(peer, pool_access::read_write);
+  fill(other, x, 6u);
+  other.sync();
+  x.close();
+  s.sync();
 }
 
 }  // namespace

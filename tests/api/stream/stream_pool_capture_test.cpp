@@ -19,6 +19,7 @@ namespace {
 
 using detail::driver;
 using detail::driver_table;
+using test::failure_of;
 using test::result_of;
 
 class StreamPoolCapture : public ::testing::Test {
@@ -49,7 +50,11 @@ TEST_F(StreamPoolCapture, APoolWhoseStreamsAllCaptureIsExhausted) {
   const stream_pool pool{gpu, {.limit = 1}};
   const stream_ref only = pool.next();
   test::foreign_capture foreign{only, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
-  EXPECT_EQ(result_of([&] { static_cast<void>(pool.next()); }), errc::exhausted);
+  const auto failure = failure_of([&] { static_cast<void>(pool.next()); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::exhausted);
+  EXPECT_NE(failure->hint().find("streams of the role take part in captures"), std::string::npos)
+      << failure->what();
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.acquire()); }), errc::exhausted);
   EXPECT_TRUE(foreign.end());
   EXPECT_EQ(pool.next(), only);
