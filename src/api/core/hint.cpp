@@ -62,6 +62,12 @@ constexpr hint_entry hints[] = {
     {errc::invalid_value, "cuDeviceSetMemPool",
      "the pool is closed, holds no device memory, or belongs to another device; use an open pool "
      "of device memory on this device"},
+    {errc::invalid_value, "cuMemPoolImport*",
+     "the descriptor or the handle is not one of a live pool; pass those of a pool and of memory "
+     "that are still open in the process that created them"},
+    {errc::invalid_value, "cuMemPoolExport*",
+     "the pool is closed or not shared, or the address is not in a pool that was exported; create "
+     "the pool with memory_pool_options::sharing, and export it before its memory"},
     {errc::invalid_value, "cuMemPool*",
      "the pool is closed, or is a default pool, which cannot be destroyed; use an open pool, and "
      "destroy only pools that the program created"},
@@ -82,9 +88,6 @@ constexpr hint_entry hints[] = {
     {errc::map_failed, "cuIpcOpen*",
      "the handle is not one of a live object; pass the handle of an object that is still open in "
      "the process that created it"},
-    {errc::invalid_value, "cuMemPoolImport*",
-     "the descriptor or the handle is not one of a live pool; pass those of a pool and of memory "
-     "that are still open in the process that created them"},
     {errc::invalid_value, "cuStreamAddCallback|cuLaunchHostFunc",
      "the function is null; pass a function"},
     {errc::invalid_context, "cuEventElapsedTime",

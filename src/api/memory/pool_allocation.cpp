@@ -29,9 +29,11 @@ void reclaim_memory(memory_pool_ref pool, CUstream stream, call_site at) {
   pool.trim(0, at);
 }
 
-// Returns true if the pool holds no memory. Then no free makes room for a request that does
-// not fit.
+// Returns true if the pool holds no memory. Then no free makes room for a request that does not
+// fit.
 bool holds_nothing(CUmemoryPool pool) noexcept {
+  first_failure ignored;
+  const relaxed_capture_mode guard{ignored};  // the query would break captures
   cuuint64_t reserved = 1;
   return driver().cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved) ==
              CUDA_SUCCESS &&

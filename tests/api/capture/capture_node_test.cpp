@@ -62,7 +62,7 @@ TEST_F(CaptureNode, AConditionalNodeIsCaptured) {
   const graph g = capture(s, [&](capture_scope& scope) {
     fill(s, x, 1);
     const condition always{scope.graph(), 1};
-    const if_node node = capture_node(scope, if_parameters{always});
+    const auto node = capture_node(scope, if_parameters{always});
     capture_to(t, node.body(), [&] { fill(t, x, 3); });
     copy(s, x, host);
   });
