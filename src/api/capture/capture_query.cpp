@@ -42,14 +42,26 @@ CUresult try_query_capture_id(CUstream stream, stream_capture_info& info) noexce
 
 bool has_ended(CUstream stream, unsigned long long capture) noexcept {
   stream_capture_info info;
-  return try_query_capture_id(stream, info) == CUDA_SUCCESS && info.has_ended(capture);
+  switch (try_query_capture_id(stream, info)) {
+    case CUDA_SUCCESS: return info.has_ended(capture);
+    // The stream or its context was destroyed, which ends the capture.
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    case CUDA_ERROR_INVALID_CONTEXT: return true;
+    default: return false;
+  }
+}
+
+unsigned long long capture_of(CUstream stream) noexcept {
+  stream_capture_info info;
+  if (try_query_capture_id(stream, info) != CUDA_SUCCESS) return no_capture;
+  if (info.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return invalidated_capture;
+  return info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? info.id : no_capture;
 }
 
 unsigned long long capture_id_of(CUstream stream) noexcept {
-  stream_capture_info info;
-  const bool is_active = try_query_capture_id(stream, info) == CUDA_SUCCESS &&
-                         info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  return is_active ? info.id : 0;
+  const unsigned long long id = capture_of(stream);
+  return id != invalidated_capture ? id : no_capture;
 }
 
 bool is_in_capture(CUstream stream) noexcept {

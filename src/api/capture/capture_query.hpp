@@ -45,12 +45,19 @@ struct stream_capture_info {
 // arrays of dependencies, which are valid only until the next query. Therefore any thread may call
 // it while the capturing thread makes its own queries.
 [[nodiscard]] CUresult try_query_capture_id(CUstream stream, stream_capture_info& info) noexcept;
-// Returns true if the stream no longer takes part in the capture with the id `capture`. Returns
-// false also if the query fails.
+// Returns true if the stream no longer takes part in the capture with the id `capture`, or no
+// longer exists. Returns false if the query fails for another reason.
 [[nodiscard]] bool has_ended(CUstream stream, unsigned long long capture) noexcept;
 // Returns the id of the valid capture that the stream takes part in; 0 if there is none or the
 // query fails.
 [[nodiscard]] unsigned long long capture_id_of(CUstream stream) noexcept;
+// Results of capture_of() that are not ids. The driver's ids are never 0, and it counts them up.
+inline constexpr unsigned long long no_capture = 0;
+inline constexpr unsigned long long invalidated_capture = ~0ull;
+// Returns the id of the valid capture that the stream takes part in, no_capture, or
+// invalidated_capture. Returns no_capture also if the query fails. Two streams with the same id
+// take part in one capture.
+[[nodiscard]] unsigned long long capture_of(CUstream stream) noexcept;
 // Returns true if the stream is in a capture, valid or invalidated. Returns false also if the query
 // fails.
 [[nodiscard]] bool is_in_capture(CUstream stream) noexcept;

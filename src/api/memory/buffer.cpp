@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // api/memory/buffer.cpp - stream-ordered device memory: its allocation, its stream and its free.
+#include <weir/core/to_string.hpp>
 #include <weir/memory/buffer.hpp>
 
 #include "api/capture/capture_checks.hpp"
@@ -122,12 +123,29 @@ stream_memory& stream_memory::operator=(stream_memory&& other) noexcept {
   return *this;
 }
 
+namespace {
+
+// Throws if `stream` is in a capture and `awaited` is not in that capture. The wait would break the
+// captures of both. If only `awaited` is in a capture, `stream` joins it.
+void require_waitable(stream_ref stream, CUstream awaited, const char* call, call_site at) {
+  const unsigned long long capture = capture_of(stream.get());
+  if (capture == no_capture || capture_of(awaited) == capture) return;
+  throw_error(
+      errc::illegal_state, call, to_string(stream),
+      "the stream is in a capture that the buffer's stream is not in, and a wait would break "
+      "it; both stay valid; set the stream outside the capture",
+      at);
+}
+
+}  // namespace
+
 void stream_memory::set_stream(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::buffer::set_stream";
   require_open(stream, call, at);
   if (closed()) throw_closed(call, subject::memory(address_), at);
   const CUcontext context = device_context_;
   const make_current current{context, at};
+  if (any_capture_active()) require_waitable(stream, reachable_stream(), call, at);
   stream.wait(reachable_stream(), at);
   bind_to(stream, at);
   // The memory stays on its device, whichever device the stream belongs to.
@@ -153,8 +171,8 @@ CUstream stream_memory::reachable_stream() const noexcept {
 }
 
 // The way to free memory while a capture is open.
-// - recorded: the capture that allocated the memory records the free.
-// - unnecessary: that capture is invalidated, and the memory is discarded with it.
+// - recorded: an open capture into the graph that allocates the memory records the free.
+// - unnecessary: the capture that allocated the memory is invalidated, and discards the memory.
 // - must_defer: in all other cases the free is deferred.
 enum class stream_memory::free_in_capture : unsigned char { recorded, unnecessary, must_defer };
 
@@ -177,11 +195,7 @@ stream_memory::~stream_memory() {
     return;
   }
   const subject object = subject::memory(address_);
-  const CUstream memory_stream = reachable_stream();
-  const first_failure failure = free_on(any_capture_active() && capture_ != nullptr
-                                            ? stream_for_free(memory_stream, capture_->id)
-                                            : memory_stream);
-  report_if_failed(failure, object);
+  report_if_failed(free_on(reachable_stream()), object);
 }
 
 stream_memory::free_in_capture stream_memory::current_free_in_capture() const noexcept {
@@ -189,7 +203,7 @@ stream_memory::free_in_capture stream_memory::current_free_in_capture() const no
   if (capture_ == nullptr || stream != stream_ || inside_host_function || inside_user_destructor ||
       os::in_forked_child())
     return free_in_capture::must_defer;
-  if (capture_id_of(stream) == capture_->id) return free_in_capture::recorded;
+  if (freeing_capture(stream, capture_) != no_capture) return free_in_capture::recorded;
   return is_in_capture(stream) && is_participant_of_capture(stream, capture_->id)
              ? free_in_capture::unnecessary
              : free_in_capture::must_defer;
@@ -205,8 +219,7 @@ void stream_memory::close(stream_ref stream, call_site at) {
     release_resources();
     return;
   }
-  const first_failure failure = free_on(handle);
-  check(failure, object, at);
+  check(free_on(handle), object, at);
 }
 
 // Returns true if the memory was allocated in a capture and never came to exist
@@ -233,15 +246,23 @@ bool make_wait_for(CUstream memory_stream, CUstream stream, first_failure& failu
 // Queues the free in `stream`, after waits for all other streams that used the memory, and closes
 // the object.
 //
+// While the capture is open that records the free, the free is queued in that capture: in its
+// origin stream if `stream` is the stream that the memory belongs to or takes no part in it. A free
+// in another capture would leave the graph without a free node.
+//
 // Continues if a step fails. If the wait for the stream that the memory belongs to fails, queues
 // the free in that stream. If the wait for another stream fails, or is not possible because of a
 // capture, defers the free.
 first_failure stream_memory::free_on(CUstream stream) noexcept {
   first_failure failure;
   const CUstream memory_stream = reachable_stream();
-  const bool waits_for_others = uses_ != nullptr || stream_ref{stream} != stream_ref{memory_stream};
-  if (address_ != nullptr && waits_for_others &&
-      crosses_capture_boundary(stream, memory_stream, uses_)) {
+  const unsigned long long freeing = freeing_capture(memory_stream, capture_);
+  if (freeing != no_capture && (stream == memory_stream || capture_of(stream) != freeing))
+    stream = stream_for_free(memory_stream, freeing);
+  const bool needs_order =
+      uses_ != nullptr || freeing != no_capture || stream_ref{stream} != stream_ref{memory_stream};
+  if (address_ != nullptr && needs_order &&
+      !prepare_free({stream, memory_stream, uses_, capture_, freeing})) {
     free_later(memory_stream);
   } else if (address_ != nullptr) {
     // The handle of a default stream refers to a stream of the current context, so the memory's

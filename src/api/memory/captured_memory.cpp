@@ -123,6 +123,15 @@ captured_memory_owners get_captured_memory(CUgraph graph) {
   return owners;
 }
 
+bool allocates_in(CUgraph graph, const captured_memory& memory) noexcept {
+  if (!any_captured_memory()) return false;
+  const locked_metadata_store store;
+  const graph_metadata* const metadata = store->find(graph);
+  return metadata != nullptr && std::ranges::any_of(metadata->captured, [&](const auto& owner) {
+           return owner->allocations == memory.allocations;
+         });
+}
+
 void disown_captured_memory(CUgraph graph) noexcept {
   if (!any_captured_memory()) return;
   const locked_metadata_store store;

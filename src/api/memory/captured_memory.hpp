@@ -83,6 +83,9 @@ void note_never_existed(unsigned long long capture) noexcept;
 // std::bad_alloc.
 [[nodiscard]] captured_memory_owners get_captured_memory(abi::CUgraph graph);
 
+// Returns true if a capture that has ended recorded the allocation of this memory into `graph`.
+[[nodiscard]] bool allocates_in(abi::CUgraph graph, const captured_memory& memory) noexcept;
+
 // Called before the graph is released to other code that may launch it. Notes a launch, and removes
 // the owners from the graph and its subgraphs.
 void disown_captured_memory(abi::CUgraph graph) noexcept;

@@ -34,10 +34,29 @@ class pending_uses;
 [[nodiscard]] abi::CUstream stream_for_free(abi::CUstream memory_stream,
                                             unsigned long long id) noexcept;
 
-// Returns true if `stream` is in a capture and `memory_stream` or one of the streams in `uses` is
-// not, or the other way round. A wait between two such streams would invalidate the capture or
-// become part of it. `uses` may be null.
-[[nodiscard]] bool crosses_capture_boundary(abi::CUstream stream, abi::CUstream memory_stream,
-                                            const pending_uses* uses) noexcept;
+// Returns the id of the open capture that records the free of memory that `allocated` describes.
+// Its streams include `memory_stream`. It is the capture that allocated the memory, or a later one
+// that the calling thread began into the graph of that capture. Returns no_capture if there is
+// none, or if `allocated` is null.
+[[nodiscard]] unsigned long long freeing_capture(abi::CUstream memory_stream,
+                                                 const captured_memory* allocated) noexcept;
+
+// The streams of a free, and what weir knows of the memory.
+struct planned_free {
+  abi::CUstream stream;              // the free is queued in it
+  abi::CUstream memory_stream;       // the memory belongs to it
+  const pending_uses* uses;          // may be null
+  const captured_memory* allocated;  // null if the memory was not allocated in a capture
+  unsigned long long freeing;        // the result of freeing_capture()
+};
+
+// Returns true if the free may wait for the stream of the memory and for the uses. A wait between
+// two captures, or between a capture and a stream outside it, would break a capture or become part
+// of it. In the capture `freeing`, uses outside it need no wait: they are part of other captures,
+// whose nodes the program orders.
+//
+// If a later capture into the graph frees memory that an earlier one allocated, makes the next
+// operation of the stream depend on all nodes of the graph. Returns false if that fails.
+[[nodiscard]] bool prepare_free(const planned_free& plan) noexcept;
 
 }  // namespace weir::detail

@@ -167,7 +167,9 @@ void pending_uses::record(CUstream stream, call_site at) {
 }
 
 void pending_uses::make_wait(CUstream waiter, first_failure& failure) noexcept {
+  const unsigned long long capture = uses_.empty() ? no_capture : capture_of(waiter);
   for (const use& u : uses_) {
+    if (capture != no_capture && capture_of_use(u) != capture) continue;
     const CUevent event = u.state != nullptr ? record_thread_event(u.key.stream, failure) : u.event;
     if (event == nullptr) continue;
     failure.note(driver().cuStreamWaitEvent(waiter, event, CU_EVENT_WAIT_DEFAULT),
@@ -191,10 +193,12 @@ CUstream pending_uses::capturing_stream() const noexcept {
   return found != uses_.end() ? found->key.stream : nullptr;
 }
 
-bool pending_uses::differs_in_capture(bool captured) const noexcept {
-  return std::ranges::any_of(uses_, [&](const use& u) {
-    return (u.state != nullptr && is_captured(u.key.stream)) != captured;
-  });
+unsigned long long pending_uses::capture_of_use(const use& u) noexcept {
+  return u.state != nullptr ? capture_of(u.key.stream) : no_capture;
+}
+
+bool pending_uses::all_in_capture(unsigned long long id) const noexcept {
+  return std::ranges::all_of(uses_, [&](const use& u) { return capture_of_use(u) == id; });
 }
 
 void pending_uses::snapshot(first_failure& failure) noexcept {
@@ -219,8 +223,8 @@ void pending_uses::snapshot(first_failure& failure) noexcept {
 bool pending_uses::snapshot_unless_captured(first_failure& failure) noexcept {
   const std::unique_lock<std::mutex> lock = lock_capture_begin();
   // The event of a snapshot would become part of a valid capture, and a query of the event would
-  // invalidate the capture.
-  if (differs_in_capture(false)) return false;
+  // invalidate the capture. In a stream of an invalidated capture no event can be recorded.
+  if (!all_in_capture(no_capture)) return false;
   snapshot(failure);
   return true;
 }

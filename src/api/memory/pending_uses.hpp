@@ -46,6 +46,8 @@ class pending_uses {
 
   // Makes work that is queued in `waiter` from now on wait for all uses so far, on the device. If
   // one wait fails, notes the failure and continues with the other uses.
+  //
+  // If `waiter` is in a capture, waits only for the uses in that capture.
   void make_wait(abi::CUstream waiter, first_failure& failure) noexcept;
 
   // Blocks the calling thread until all uses are done.
@@ -55,16 +57,15 @@ class pending_uses {
   // there is none. The host cannot wait for such a stream.
   [[nodiscard]] abi::CUstream capturing_stream() const noexcept;
 
-  // If `captured` is true, returns true if the stream of some use is in no capture. If `captured`
-  // is false, returns true if the stream of some use is in a capture. A stream to which the list
-  // holds no reference counts as in no capture.
-  [[nodiscard]] bool differs_in_capture(bool captured) const noexcept;
+  // Returns true if the streams of all uses are in the capture with this id (capture_of()), which
+  // may be no_capture. A stream to which the list holds no reference counts as in no capture.
+  [[nodiscard]] bool all_in_capture(unsigned long long id) const noexcept;
 
   // Records an event in each stream that the list holds and releases the stream, so that done()
   // ignores later work of the stream. If the event cannot be recorded, the list keeps the stream,
   // and done() queries the stream itself.
   //
-  // Does nothing and returns false if such a stream is in a valid capture. Locks
+  // Does nothing and returns false if such a stream is in a capture, valid or invalidated. Locks
   // lock_capture_begin(), so that no capture begins through weir between the check and the records.
   [[nodiscard]] bool snapshot_unless_captured(first_failure& failure) noexcept;
   // Called after snapshot_unless_captured() returned true. Returns true if all uses are done; a
@@ -86,6 +87,7 @@ class pending_uses {
     abi::CUevent event;   // otherwise; owned by this entry
   };
   [[nodiscard]] static stream_key key_of(abi::CUstream stream, call_site at);
+  [[nodiscard]] static unsigned long long capture_of_use(const use& u) noexcept;
   [[nodiscard]] use* find(const stream_key& key) noexcept;
   void snapshot(first_failure& failure) noexcept;
   // Removes and returns entries of streams that are idle and have no users (stream_holder::user).
