@@ -164,6 +164,36 @@ TEST_F(Launch, ALaunchRecordsItsEvents) {
   EXPECT_EQ(driver.cuEventDestroy_v2(done), CUDA_SUCCESS);
 }
 
+// An event of a captured launch stands for the node of the kernel.
+TEST_F(Launch, ACapturedLaunchRecordsItsEvents) {
+  const test_module m;
+  const test_stream s;
+  const test_stream t;
+  CUevent event = nullptr;
+  ASSERT_EQ(driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  CUlaunchAttribute started{};
+  started.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
+  started.value.launchCompletionEvent.event = event;
+  CUlaunchAttribute done{};
+  done.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
+  done.value.programmaticEvent.event = event;
+  for (CUlaunchAttribute* const attribute : {&started, &done}) {
+    ASSERT_EQ(driver.cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    EXPECT_EQ(launch_with(m.function("count"), 1, attribute, 1, s), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamWaitEvent(t, event, 0), CUDA_SUCCESS);
+    EXPECT_EQ(launch_with(m.function("count"), 1, nullptr, 0, t), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuEventRecord(event, t), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamWaitEvent(s, event, 0), CUDA_SUCCESS);
+    CUgraph graph = nullptr;
+    EXPECT_EQ(driver.cuStreamEndCapture(s, &graph), CUDA_SUCCESS);
+    std::size_t edges = 0;
+    EXPECT_EQ(driver.cuGraphGetEdges_v2(graph, nullptr, nullptr, nullptr, &edges), CUDA_SUCCESS);
+    EXPECT_EQ(edges, 1u);
+    EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
+}
+
 // An event of another context makes the launch fail without any effect.
 TEST_F(Launch, ALaunchRefusesEventsOfAnotherContext) {
   const test_module m;

@@ -77,13 +77,35 @@ CUresult validate_launch(const launch_request& request, model::stream& target_st
                                        out.arguments);
 }
 
-// Adds the launch to the graph that the stream captures into. Does not record the launch's events.
+// The events of a launch, which may be null, have to belong to the context of the kernel.
+CUresult check_event_contexts(const validated_launch& launch) {
+  for (const model::event* const event :
+       {launch.attributes.started_event, launch.attributes.done_event}) {
+    if (event != nullptr && &event->owner() != &launch.function->owner())
+      return CUDA_ERROR_INVALID_HANDLE;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Records started_event and done_event in the capturing stream. Both then stand for the node of the
+// kernel: a stream that waits for one of them waits for the end of the kernel.
+CUresult capture_launch_events(const validated_launch& launch, model::stream& target_stream) {
+  for (model::event* const event :
+       {launch.attributes.started_event, launch.attributes.done_event}) {
+    if (event == nullptr) continue;
+    if (const CUresult error = model::record_event(*event, target_stream, 0)) return error;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Adds the launch to the graph that the stream captures into.
 CUresult capture_launch(CUfunction handle, const validated_launch& launch,
                         model::stream& target_stream) {
+  if (const CUresult error = check_event_contexts(launch)) return error;
   const launch_attributes& attributes = launch.attributes;
   const model::context& owner_context = launch.function->owner();
   const int priority = attributes.priority.value_or(target_stream.priority());
-  return launch.active_capture->add_kernel(
+  const CUresult status = launch.active_capture->add_kernel(
       target_stream,
       {std::make_shared<const model::kernel_work>(owner_context, launch.function->kernel(),
                                                   launch.image, attributes.shape, launch.arguments,
@@ -91,6 +113,7 @@ CUresult capture_launch(CUfunction handle, const validated_launch& launch,
        handle, nullptr, owner_context.handle(), attributes.inert_attributes},
       attributes.programmatic ? model::launch_dependency::programmatic
                               : model::launch_dependency::full);
+  return status == CUDA_SUCCESS ? capture_launch_events(launch, target_stream) : status;
 }
 
 // Submits the kernel to its stream, between the records of started_event and done_event, which may
@@ -99,10 +122,7 @@ CUresult capture_launch(CUfunction handle, const validated_launch& launch,
 CUresult submit_launch(const validated_launch& launch, model::stream& target_stream) {
   model::event* const started_event = launch.attributes.started_event;
   model::event* const done_event = launch.attributes.done_event;
-  for (const model::event* const event : {started_event, done_event}) {
-    if (event != nullptr && &event->owner() != &launch.function->owner())
-      return CUDA_ERROR_INVALID_HANDLE;
-  }
+  if (const CUresult error = check_event_contexts(launch)) return error;
   const auto record = [&](model::event* event) {
     return event == nullptr ? CUDA_SUCCESS : model::record_event(*event, target_stream, 0);
   };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "embedded/model/capture/capture_list.hpp"
@@ -237,9 +238,12 @@ CUresult capture::add_kernel(stream& target_stream, kernel_params params,
   graph_node& added = *participant_of(target_stream).frontier.front();
   constexpr CUgraphEdgeData data{
       CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 0, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
-  for (const graph_node* predecessor : added.dependencies) {
-    if (graph::allows_edge(*predecessor, added, data))
-      graph::set_edge_data(*predecessor, added, data);
+  try {
+    for (const graph_node* predecessor : added.dependencies) {
+      if (graph::allows_edge(*predecessor, added, data))
+        graph::set_edge_data(*predecessor, added, data);
+    }
+  } catch (const std::bad_alloc&) {  // the other edges stay full dependencies, which are stricter
   }
   return status;
 }
