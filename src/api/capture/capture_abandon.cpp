@@ -36,16 +36,25 @@ void join_all_before_end(CUstream stream) noexcept {
   }
 }
 
-// Removes the nodes that the capture added. If the driver refuses to remove a node, reports the
-// failure; this node and the remaining ones stay in the graph.
+// Removes the nodes that the capture added. If the driver refuses to remove a node, such as an
+// allocation, the node stays in the graph. Reports the first failure.
 void remove_recorded(CUgraph graph, const std::vector<CUgraphNode>& existing_nodes) noexcept {
+  constexpr const char* call = "cuGraphDestroyNode";
   if (is_unusable(graph)) return;
-  report_failure_of(subject::graph(graph), "cuGraphDestroyNode", [&] {
+  first_failure failure;
+  try {
     for (const CUgraphNode node : nodes_of(graph, {})) {
-      if (!std::ranges::binary_search(existing_nodes, node))
+      if (std::ranges::binary_search(existing_nodes, node)) continue;
+      try {
         graph_ref{graph}.remove(graph_node{node, graph}, {});
+      } catch (...) {
+        failure.note_exception(call);
+      }
     }
-  });
+  } catch (...) {
+    failure.note_exception(call);
+  }
+  report_if_failed(failure, subject::graph(graph));
 }
 
 // Cleans up after a capture whose graph the driver has destroyed. Returns the graph if it was
@@ -131,6 +140,7 @@ void abandon_capture(stream_ref stream, unsigned long long capture) noexcept {
     // These results are expected when captured code has thrown, so they are not reported.
     case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
     case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
+    case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
     case CUDA_ERROR_ILLEGAL_STATE: return;
     default: report_unhandled(static_cast<errc>(end.answer), end_capture_call, stream);
   }

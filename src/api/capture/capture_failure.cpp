@@ -2,11 +2,13 @@
 // api/capture/capture_failure.cpp - explains why captures can neither begin nor end.
 #include "api/capture/capture_failure.hpp"
 
+#include "api/capture/capture_abandon.hpp"
 #include "api/core/check.hpp"
 #include "api/graph/conditional_bodies.hpp"
 #include "api/graph/graph_metadata.hpp"
 #include "api/graph/graph_parts.hpp"
 #include "api/graph/node_calls.hpp"
+#include "os/thread_exists.hpp"
 
 #include <weir/core/to_string.hpp>
 
@@ -82,6 +84,8 @@ void require_endable(const capture_snapshot& snapshot, const end_request& reques
   // A scope ends its capture in spite of participants.
   const bool has_participant = snapshot.participant_count != 0 && request.scope != capture.id;
   const bool has_other_ownership = capture.ownership != request.ownership;
+  // No other thread may end such a capture in the driver.
+  const bool is_orphaned = !capture.may_end_here() && !os::thread_exists(capture.system_thread_id);
   const bool borrows = capture.borrows_graph();
   // The first obstacle that applies is thrown. In `reason`, the first {} stands for the capture,
   // and the second one for its origin stream.
@@ -104,11 +108,17 @@ void require_endable(const capture_snapshot& snapshot, const end_request& reques
        "{} stays valid; end it with end_capture_to(), because it does not own its graph"},
       {has_other_ownership, errc::illegal_state,
        "{} stays valid; end it with end_capture(), which returns its graph"},
+      {is_orphaned, errc::stream_capture_wrong_thread,
+       "{} was discarded, because that thread has ended; end a capture before its thread, or "
+       "capture "
+       "in relaxed mode"},
       {!capture.may_end_here(), errc::stream_capture_wrong_thread,
        "{} stays valid; end it in that thread, or capture in relaxed mode"},
   };
   const auto* const found = std::ranges::find_if(obstacles, &obstacle::applies);
   if (found == std::end(obstacles)) return;
+  if (is_orphaned && found->code == errc::stream_capture_wrong_thread)
+    abandon_capture(request.stream, capture.id);
   fail_end(found->code, request,
            fmt::format(fmt::runtime(found->reason), to_text(capture),
                        to_string(stream_ref{capture.origin})));

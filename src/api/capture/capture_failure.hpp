@@ -17,7 +17,8 @@ namespace weir::detail {
                                            call_site at);
 
 // Throws if the caller may not end this capture from this stream and thread. The capture stays
-// valid. `snapshot` must describe a registered capture.
+// valid, unless the only thread that may end it has ended; then it is discarded. `snapshot` must
+// describe a registered capture.
 void require_endable(const capture_snapshot& snapshot, const end_request& request);
 
 // Throws the error for an end in a stream that is not capturing. `ended` is the id of its last
