@@ -41,7 +41,7 @@ namespace weir::detail {
   const driver_table& calls = *table_in_use.load(std::memory_order_acquire);
   // Lets the driver answer while this thread or another one captures. Only captures that were begun
   // through weir are counted. During others the driver may forbid the query.
-  const relaxed_thread_mode relaxed = active_capture_count.load(std::memory_order_relaxed) == 0
+  const relaxed_thread_mode relaxed = relaxed_mode_reasons.load(std::memory_order_relaxed) == 0
                                           ? relaxed_thread_mode{}
                                           : relaxed_thread_mode{calls};
   const CUresult answer = calls.cuEventQuery(event);

@@ -177,9 +177,9 @@ WEIR_EXPORT void begin_capture(stream_ref stream, capture_options options = {},
 /// Throws: as capture(). The capture stays valid in three cases. Throws `stream_capture_unmatched`
 /// if the stream only joined the capture. Throws `illegal_state` if the stream does not capture, or
 /// if capture() or end_capture_to() has to end the capture. Throws `stream_capture_wrong_thread` on
-/// another thread, unless the capture is relaxed.
-/// In a host function: throws `not_permitted`.
-/// Driver: cuStreamEndCapture.
+/// another thread, unless the capture is relaxed. If the thread that began such a capture has
+/// ended, no thread can return its graph, and this call discards the capture. In a host function:
+/// throws `not_permitted`. Driver: cuStreamEndCapture.
 [[nodiscard]] WEIR_EXPORT graph end_capture(stream_ref stream, call_site at = call_site::current());
 
 /// Returns the capture state of a stream.

@@ -33,11 +33,17 @@ class WEIR_EXPORT context_ref {
 
   /// Blocks the calling thread until all work of all streams of the context has finished.
   ///
+  /// While streams of the context take part in captures started through weir by other threads,
+  /// waits for the streams that weir owns and for the default streams, and for what the capturing
+  /// streams were given before. Streams that other code created as non-blocking are not awaited
+  /// then.
+  ///
   /// Throws: the error of failed work.
-  /// In a capture: throws `stream_capture_unsupported` if a stream of the context takes part in a
-  /// capture started through weir; the capture stays valid. If the capture was started directly
-  /// through the driver, the driver refuses the call and invalidates the capture.
-  /// Driver: cuCtxSynchronize.
+  /// In a capture: throws `stream_capture_unsupported` if the calling thread began the capture, or
+  /// if a blocking stream takes part in it; the capture stays valid. If the capture was started
+  /// directly through the driver, the driver refuses the call and invalidates the capture.
+  /// Driver: cuCtxRecordEvent, cuEventSynchronize; beside captures cuEventRecord for each stream;
+  /// with drivers before CUDA 12.5 cuCtxSynchronize if no capture is open.
   void sync(call_site at = call_site::current()) const;
 
   /// Returns the result that every further call on this context would have: success, or the error

@@ -167,10 +167,8 @@ class WEIR_EXPORT device {
   /// including work that weir did not queue. Returns immediately if the device has not been used.
   ///
   /// Throws: the error of failed work.
-  /// In a capture: throws `stream_capture_unsupported` if a stream of the primary context takes
-  /// part in a capture started through weir; the capture stays valid. If the capture was started
-  /// directly through the driver, the driver refuses the call and invalidates the capture.
-  /// Driver: cuCtxSynchronize.
+  /// In a capture: as context_ref::sync().
+  /// Driver: as context_ref::sync().
   void sync(call_site at = call_site::current()) const;
 
   friend constexpr bool operator==(device, device) noexcept = default;

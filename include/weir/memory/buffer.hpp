@@ -81,19 +81,19 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
 /// Common members such as data() and size() are in typed_memory.hpp. Move-only. A moved-from or
 /// closed buffer throws `closed` when used; its size() is 0, and close() does nothing.
 ///
-/// In a capture: a buffer that was allocated in the capture is freed in it, by a free node. If its
-/// stream has already been joined, the free node is added to the stream in which the capture began,
-/// so that nothing must be joined again. If the capture is invalidated, the memory was never
-/// allocated and needs no free. The free of any other buffer is deferred until all open captures
-/// have ended.
-/// A buffer that was allocated in a capture and outlives it refers to the memory that a launch of
-/// the graph allocates. Destroying the buffer frees that memory if it is allocated at the time, and
-/// otherwise does nothing. weir tracks only launches of executables that were instantiated through
-/// weir: with others, destroy the buffer before the executable.
-/// In a host function: constructing throws `not_permitted`. Destroying is allowed; another thread
-/// frees the memory.
-/// Thread safety: const members, and copies from the buffer, may run in several threads; all others
-/// need exclusive access.
+/// In a capture: a buffer that was allocated in the capture is freed in it, by a free node behind
+/// its uses in that capture, wherever the buffer ends. Uses in other captures are not awaited,
+/// since the program orders the nodes of those captures. A later capture into the graph also frees
+/// it, by a node behind all others. If the buffer's stream has already been joined, the free node
+/// is added to the stream in which the capture began, so that nothing must be joined again. If the
+/// capture is invalidated, the memory was never allocated and needs no free. The free of any other
+/// buffer is deferred until all open captures have ended. A buffer that was allocated in a capture
+/// and outlives it refers to the memory that a launch of the graph allocates. Destroying the buffer
+/// frees that memory if it is allocated at the time, and otherwise does nothing. weir tracks only
+/// launches of executables that were instantiated through weir: with others, destroy the buffer
+/// before the executable. In a host function: constructing throws `not_permitted`. Destroying is
+/// allowed; another thread frees the memory. Thread safety: const members, and copies from the
+/// buffer, may run in several threads; all others need exclusive access.
 template <class T>
 class buffer : public detail::typed_memory<T, detail::stream_memory> {
   using elements = detail::typed_memory<T, detail::stream_memory>;
@@ -140,6 +140,8 @@ class buffer : public detail::typed_memory<T, detail::stream_memory> {
   /// Frees the memory in the order of `stream`, which waits for the buffer's own stream. Reports
   /// errors. A second call does nothing.
   ///
+  /// In a capture: memory that an open capture allocated is freed in that capture, even if `stream`
+  /// is not part of it.
   /// Driver: cuMemFreeAsync; for each other stream that used the buffer cuEventRecord and
   /// cuStreamWaitEvent.
   void close(stream_ref stream, call_site at = call_site::current()) { memory_.close(stream, at); }
@@ -147,6 +149,9 @@ class buffer : public detail::typed_memory<T, detail::stream_memory> {
   /// Makes `stream` the buffer's stream. `stream` waits for the work queued so far on the previous
   /// stream of the buffer. If `stream` is a default stream, the default stream of the memory's
   /// context is used.
+  ///
+  /// Throws: `illegal_state` if `stream` is in a capture that the previous stream is not in. The
+  /// captures stay valid.
   void set_stream(stream_ref stream, call_site at = call_site::current()) {
     memory_.set_stream(stream, at);
   }

@@ -104,7 +104,7 @@ class WEIR_EXPORT memory_pool_ref {
   ///
   /// In a capture: no retry while the stream captures or any capture begun through weir is open,
   /// since a wait would invalidate it. The allocation throws `out_of_memory` immediately.
-  /// Driver: cuCtxSynchronize, cuMemPoolTrimTo.
+  /// Driver: that of context_ref::sync(), cuMemPoolTrimTo.
   [[nodiscard]] constexpr memory_pool_ref retrying(int attempts = 3) const noexcept {
     memory_pool_ref result = *this;
     result.retries_ = attempts;

@@ -107,7 +107,8 @@ class WEIR_EXPORT stream_ref {
   /// later record of `event` does not change this wait. An unrecorded event causes no wait. The
   /// event may belong to another device.
   ///
-  /// In a capture: an event recorded in a capture makes this stream join that capture. The driver
+  /// In a capture: an event recorded in a capture makes this stream join that capture. Throws
+  /// `stream_capture_merge` if this stream is in another capture; both stay valid. The driver
   /// rejects any other event (`stream_capture_isolation`) and invalidates the capture.
   /// Driver: cuStreamWaitEvent.
   void wait(event_ref event, call_site at = call_site::current()) const {
@@ -123,8 +124,9 @@ class WEIR_EXPORT stream_ref {
   /// Records an event that weir caches for each thread and context, so that no event is created at
   /// each call.
   ///
-  /// In a capture: if `awaited` captures, this stream joins that capture. If only this stream
-  /// captures, throws `stream_capture_isolation`, and the driver invalidates the capture.
+  /// In a capture: if `awaited` captures, this stream joins that capture. Throws
+  /// `stream_capture_merge` if both are in different captures, which stay valid. If only this
+  /// stream captures, throws `stream_capture_isolation`, and the driver invalidates the capture.
   /// Driver: cuEventRecord, cuStreamWaitEvent.
   void wait(stream_ref awaited, call_site at = call_site::current()) const {
     const detail::direct_status answer = detail::wait_for(handle_, awaited.handle_);

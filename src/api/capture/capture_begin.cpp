@@ -74,10 +74,20 @@ void set_target(capture_record& record, const capture_target& target, call_site 
 CUresult begin_in_driver(CUstream stream, const capture_target* target,
                          driver_frontier& dependencies, capture_mode mode) {
   const auto as_number = static_cast<CUstreamCaptureMode>(mode);
-  const std::unique_lock<std::mutex> lock = lock_capture_begin();
   if (target == nullptr) return driver().cuStreamBeginCapture_v2(stream, as_number);
   return driver().cuStreamBeginCaptureToGraph(stream, target->graph, dependencies.nodes(),
                                               dependencies.data(), dependencies.size(), as_number);
+}
+
+// Marks the work that the stream was given before the capture, for threads that wait for the
+// context meanwhile. Returns null if the stream is in a broken capture; the begin reports that.
+work_mark mark_earlier_work(CUstream stream, CUcontext context, call_site at) {
+  if (context == nullptr) return nullptr;
+  CUresult answer = CUDA_SUCCESS;
+  work_mark mark = mark_work(stream, context, answer, at);
+  if (answer != CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+    check(answer, "cuEventRecord", stream_ref{stream}, at);
+  return mark;
 }
 
 // Queries the id of a capture that has just begun, and its graph if `target` is null.
@@ -135,6 +145,12 @@ active_capture begin_active_capture(stream_ref stream, capture_options options, 
   if (target != nullptr) set_target(record, *target, at);
   // No query is made whether the stream is already capturing. The driver refuses such a stream, and
   // its capture stays valid.
+  //
+  // The lock is held until the capture is registered. A thread that holds it finds each capture
+  // that was begun through weir in the registry.
+  const std::unique_lock<std::mutex> lock = lock_capture_begin();
+  if (options.mode == capture_mode::global) note_global_capture();
+  record.earlier_work = mark_earlier_work(handle, capture.context, at);
   const CUresult answer = begin_in_driver(handle, target, dependencies, options.mode);
   if (answer != CUDA_SUCCESS) fail_to_begin(answer, stream, call, at);
   try {

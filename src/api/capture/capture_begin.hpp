@@ -30,9 +30,12 @@ struct capture_target {
 active_capture begin_active_capture(stream_ref stream, capture_options options, capture_end end,
                                     call_site at, const capture_target* target = nullptr);
 
-// Locks a mutex that excludes two actions from each other: the begin of a capture, and the event
-// records of the reclaimer thread. An event recorded in a capturing stream would become part of the
-// capture, and a query of that event would invalidate the capture.
+// Locks a mutex that excludes two actions from each other: the begin of a capture, and the check
+// and use of a stream or context that must not be capturing. An event recorded in a capturing
+// stream would become part of the capture, and a query of that event would invalidate the capture.
+//
+// A holder finds each capture that was begun through weir in the capture_registry. It makes only
+// driver calls that do not wait for the device.
 //
 // In a forked child the returned lock is empty, because a child has no reclaimer thread.
 [[nodiscard]] std::unique_lock<std::mutex> lock_capture_begin() noexcept;

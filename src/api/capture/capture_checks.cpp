@@ -4,6 +4,7 @@
 
 #include "api/capture/capture_registry.hpp"
 #include "api/graph/graph_parts.hpp"
+#include "api/stream/host_failures.hpp"
 
 #include <weir/core/error.hpp>
 #include <weir/core/to_string.hpp>
@@ -73,15 +74,37 @@ void throw_if_event_captured(CUevent event, const char* call, call_site at) {
       at);
 }
 
-void throw_if_context_captured(CUcontext context, const char* call, call_site at) {
-  const auto capture =
-      find_active([&](const capture_record& record) { return record.has_context(context); });
+namespace {
+
+void throw_context_captured(const std::optional<active_capture>& capture, CUcontext context,
+                            const char* call, call_site at) {
   if (!capture) return;
   throw_error(errc::stream_capture_unsupported, call, to_string(context_ref{context}),
               fmt::format("a stream of the context takes part in {}; wait for single "
                           "streams, or for the context after the capture ends",
                           to_text(*capture)),
               at);
+}
+
+}  // namespace
+
+void throw_if_context_captured(CUcontext context, const char* call, call_site at) {
+  const auto capture =
+      find_active([&](const capture_record& record) { return record.has_context(context); });
+  throw_context_captured(capture, context, call, at);
+}
+
+void throw_if_context_captured_here(CUcontext context, const char* call, call_site at) {
+  const auto capture = find_active([&](const capture_record& record) {
+    return record.has_context(context) && record.capture.thread == unique_thread_id();
+  });
+  throw_context_captured(capture, context, call, at);
+}
+
+bool is_context_captured(CUcontext context) {
+  return any_capture_active() && find_active([&](const capture_record& record) {
+                                   return record.has_context(context);
+                                 }).has_value();
 }
 
 void throw_if_graph_captured(CUgraph graph, const char* call, call_site at) {

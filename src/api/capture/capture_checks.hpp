@@ -38,6 +38,10 @@ void throw_if_stream_captured(CUstream stream, const char* call, call_site at);
 void throw_if_event_captured(CUevent event, const char* call, call_site at);
 // Throws if a stream of the context takes part in a capture.
 void throw_if_context_captured(CUcontext context, const char* call, call_site at);
+// Like throw_if_context_captured(), but considers only captures that the calling thread began.
+void throw_if_context_captured_here(CUcontext context, const char* call, call_site at);
+// Returns true if a stream of the context takes part in a capture.
+[[nodiscard]] bool is_context_captured(CUcontext context);
 // Throws if a capture records into the graph or into a subgraph of it (graph_parts.hpp).
 void throw_if_graph_captured(CUgraph graph, const char* call, call_site at);
 // Throws if a capture records into a child graph or body of `node`, or into a subgraph of those.

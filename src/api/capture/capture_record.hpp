@@ -4,6 +4,7 @@
 
 #include "api/capture/capture_invalidation.hpp"
 #include "api/core/call_restrictions.hpp"
+#include "api/event/pooled_event.hpp"
 #include "api/stream/stream_state.hpp"
 
 #include <weir/capture/capture.hpp>
@@ -57,8 +58,9 @@ struct active_capture {
 // A stream that takes part in a capture.
 struct joined_stream {
   CUstream stream;
-  CUcontext context;          // null if weir does not own the stream
-  unsigned long long thread;  // unique_thread_id() of the thread that added it
+  CUcontext context;            // null if it is not known
+  unsigned long long thread;    // unique_thread_id() of the thread that added it
+  work_mark earlier_work = {};  // behind the work before the stream joined; null: not known
 
   // Returns true if the handle `other`, used by the calling thread, refers to this stream. The
   // handle of the per-thread default stream refers to a different stream on each thread.
@@ -92,6 +94,7 @@ struct capture_record {
 
   active_capture capture;
   std::vector<joined_stream> joined;  // streams that weir has seen join, without the origin
+  work_mark earlier_work;             // behind the work of the origin before the capture
   std::vector<CUevent> events;        // events whose last record is part of the capture
   // The nodes that a borrowed graph had when the capture began, sorted. If the capture fails, all
   // other nodes are removed from the graph.

@@ -5,9 +5,15 @@
 #include "api/core/never_destroyed.hpp"
 #include "api/stream/host_failures.hpp"
 
+#include <weir/core/to_string.hpp>
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <new>
+#include <string>
+#include <utility>
 
 namespace weir::detail {
 namespace {
@@ -16,6 +22,15 @@ namespace {
 // registry's lock.
 bool takes_part(const capture_record& record, const stream_capture_info& info) noexcept {
   return info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && record.capture.id == info.id;
+}
+
+// Returns the context of the stream; null if it cannot be queried.
+CUcontext context_or_null(CUstream stream) noexcept {
+  try {
+    return context_of(stream, call_site{});
+  } catch (...) {
+    return nullptr;
+  }
 }
 
 }  // namespace
@@ -121,16 +136,16 @@ bool remove_ended_captures() noexcept {
 // track_join() and track_event_record() must not fail, because the tracked operation has already
 // succeeded. If memory is exhausted, they store less.
 
-void track_join(CUstream stream) noexcept {
+void track_join(CUstream stream, work_mark earlier_work) noexcept {
   stream_capture_info info;
   if (try_query_capture(stream, info) != CUDA_SUCCESS) return;
   remove_ended_capture(stream, info);
   if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
-  const auto facts = find_stream_properties(stream);
+  const CUcontext context = context_or_null(stream);
   capture_registry::instance().for_each([&](capture_record& record) {
     if (!takes_part(record, info) || record.has_stream(stream)) return;
     try {
-      record.joined.push_back({stream, facts ? facts->context : nullptr, unique_thread_id()});
+      record.joined.push_back({stream, context, unique_thread_id(), earlier_work});
     } catch (const std::bad_alloc&) {  // an error message will not name the stream
     }
   });
@@ -155,10 +170,38 @@ void untrack_event(CUevent event) noexcept {
       [&](capture_record& record) { std::erase(record.events, event); });
 }
 
-bool is_captured_event(CUevent event) noexcept {
-  return capture_registry::instance()
-      .find_if([&](const capture_record& record) { return record.has_event(event); })
-      .has_value();
+unsigned long long capture_of_event(CUevent event) noexcept {
+  const auto capture = capture_registry::instance().find_if(
+      [&](const capture_record& record) { return record.has_event(event); });
+  return capture ? capture->id : no_capture;
+}
+
+namespace {
+
+// Returns a text that names the open capture with this id.
+std::string text_of_capture(unsigned long long id) {
+  const auto capture = capture_registry::instance().find_if(
+      [&](const capture_record& record) { return record.capture.id == id; });
+  return to_text(capture.value_or(active_capture{}));
+}
+
+}  // namespace
+
+work_mark prepare_join(CUstream stream, unsigned long long awaited, call_site at) {
+  if (awaited == no_capture || awaited == invalidated_capture) return nullptr;
+  const unsigned long long id = capture_of(stream);
+  if (id == awaited || id == invalidated_capture) return nullptr;
+  if (id != no_capture)
+    throw_error(errc::stream_capture_merge, "cuStreamWaitEvent", to_string(stream_ref{stream}),
+                fmt::format("the stream takes part in {}, and the awaited work in {}, which differ "
+                            "and stay valid; end one of these different captures before the wait",
+                            text_of_capture(id), text_of_capture(awaited)),
+                at);
+  if (is_legacy(stream)) return nullptr;  // it cannot join a capture
+  CUresult answer = CUDA_SUCCESS;
+  work_mark mark = mark_work(stream, context_of(stream, at), answer, at);
+  check(answer, "cuEventRecord", stream_ref{stream}, at);
+  return mark;
 }
 
 }  // namespace weir::detail

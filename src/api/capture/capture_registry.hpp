@@ -158,18 +158,32 @@ struct capture_snapshot {
 // reclaimer thread calls this function.
 bool remove_ended_captures() noexcept;
 
+// Called before `stream` waits for work that is part of the capture with the id `awaited`
+// (capture_of()). Marks the work that the stream was given before, if the wait makes it join that
+// capture. Otherwise returns null.
+//
+// Throws stream_capture_merge if the stream is in another valid capture. The wait would break both,
+// and GPUs' drivers crash at the end of a broken capture that contains the graph of another one.
+[[nodiscard]] work_mark prepare_join(CUstream stream, unsigned long long awaited, call_site at);
+
 // track_join(), track_event_record(), untrack_event() and is_captured_event() are called only while
 // a capture is open.
 
 // Called after an operation that may have made the stream join a capture, such as a wait for an
-// event. Adds the stream to the record of its capture.
-void track_join(CUstream stream) noexcept;
+// event. Adds the stream to the record of its capture. `earlier_work` is the result of
+// prepare_join().
+void track_join(CUstream stream, work_mark earlier_work) noexcept;
 // Called after `event` was recorded in `stream`, which may or may not be capturing. Stores which
 // capture the record is part of.
 void track_event_record(CUevent event, CUstream stream) noexcept;
 // Called when the event is destroyed, because its handle may be reused.
 void untrack_event(CUevent event) noexcept;
+// Returns the id of the open capture that the event's last record is part of; no_capture if there
+// is none.
+[[nodiscard]] unsigned long long capture_of_event(CUevent event) noexcept;
 // Returns true if the event's last record is part of an open capture.
-[[nodiscard]] bool is_captured_event(CUevent event) noexcept;
+[[nodiscard]] inline bool is_captured_event(CUevent event) noexcept {
+  return capture_of_event(event) != no_capture;
+}
 
 }  // namespace weir::detail

@@ -42,15 +42,18 @@ class relaxed_capture_mode {
   relaxed_thread_mode mode_;
 };
 
-// Switches the mode only if a capture that was begun through weir is open. Otherwise costs one
-// load, and the driver may refuse the guarded call because of a capture that was started directly
-// through the driver.
+// Returns true if unsafe calls have to be made in relaxed mode (relaxed_mode_reasons). Returns
+// false in a forked child, because captures belong to the parent.
+[[nodiscard]] inline bool needs_relaxed_mode() noexcept {
+  return relaxed_mode_reasons.load(std::memory_order_relaxed) != 0 && !os::in_forked_child();
+}
+
+// Switches the mode only if needs_relaxed_mode(). Otherwise costs one load, and the driver may
+// refuse the guarded call because of a capture that was started directly through the driver.
 class relaxed_mode_if_capturing {
  public:
   explicit relaxed_mode_if_capturing(call_site at)
-      : relaxed_{active_capture_count.load(std::memory_order_relaxed) != 0
-                     ? relaxed_capture_mode{at}
-                     : relaxed_capture_mode{}} {}
+      : relaxed_{needs_relaxed_mode() ? relaxed_capture_mode{at} : relaxed_capture_mode{}} {}
 
  private:
   relaxed_capture_mode relaxed_;
@@ -65,19 +68,20 @@ inline void throw_if_capturing(CUstream stream, const char* call, call_site at) 
 }
 
 // Guards a query of a stream or an event. While a capture begun through weir is open, throws if the
-// stream or event takes part in a capture, which the query would invalidate. Otherwise switches to
-// relaxed mode, so that the query invalidates no other capture. Costs one load if none is open.
+// stream or event takes part in a capture, which the query would invalidate. If
+// needs_relaxed_mode(), switches to relaxed mode, so that the query invalidates no other capture.
+// Otherwise costs one load.
 class relaxed_capture_guard {
  public:
   relaxed_capture_guard(stream_ref stream, const char* call, call_site at) {
-    if (any_capture_active()) [[unlikely]] {
-      throw_if_stream_captured(stream.get(), call, at);
+    if (needs_relaxed_mode()) [[unlikely]] {
+      if (any_capture_active()) throw_if_stream_captured(stream.get(), call, at);
       relaxed_.emplace(at);
     }
   }
   relaxed_capture_guard(event_ref event, const char* call, call_site at) {
-    if (any_capture_active()) [[unlikely]] {
-      throw_if_event_captured(event.get(), call, at);
+    if (needs_relaxed_mode()) [[unlikely]] {
+      if (any_capture_active()) throw_if_event_captured(event.get(), call, at);
       relaxed_.emplace(at);
     }
   }

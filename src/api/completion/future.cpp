@@ -2,8 +2,10 @@
 // api/completion/future.cpp - values that are kept until the work of a stream is complete.
 #include <weir/completion/future.hpp>
 
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/completion/completion_access.hpp"
 #include "api/core/check.hpp"
+#include "api/core/first_failure.hpp"
 #include "reactor/reactor.hpp"
 
 namespace weir::detail {
@@ -39,6 +41,8 @@ completion completion_of_enqueued(stream_ref stream, call_site at) {
     const CUresult answer = driver().cuStreamIsCapturing(stream.get(), &capture);
     // If f has begun a capture, no work runs, and a wait would invalidate the capture.
     if (answer == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_NONE) {
+      first_failure ignored;
+      const relaxed_capture_mode guard{ignored};
       static_cast<void>(driver().cuStreamSynchronize(stream.get()));
     }
     throw;

@@ -20,14 +20,20 @@ extern thread_local constinit bool inside_host_function [[gnu::tls_model("initia
 // weir objects, their driver calls are deferred again. They run after the destructor has returned.
 extern thread_local constinit bool inside_user_destructor [[gnu::tls_model("initial-exec")]];
 
-// Increments active_capture_count. Code that begins a capture for weir holds an object of this
-// class until the capture has ended.
+// Increments active_capture_count and relaxed_mode_reasons. Code that begins a capture for weir
+// holds an object of this class until the capture has ended.
 class scoped_active_capture {
  public:
-  scoped_active_capture() noexcept { active_capture_count.fetch_add(1, std::memory_order_relaxed); }
+  scoped_active_capture() noexcept {
+    active_capture_count.fetch_add(1, std::memory_order_relaxed);
+    relaxed_mode_reasons.fetch_add(1, std::memory_order_relaxed);
+  }
   scoped_active_capture(const scoped_active_capture&) = delete;
   scoped_active_capture& operator=(const scoped_active_capture&) = delete;
-  ~scoped_active_capture() { active_capture_count.fetch_sub(1, std::memory_order_relaxed); }
+  ~scoped_active_capture() {
+    active_capture_count.fetch_sub(1, std::memory_order_relaxed);
+    relaxed_mode_reasons.fetch_sub(1, std::memory_order_relaxed);
+  }
 };
 
 // Marks this thread as running a host function.

@@ -3,10 +3,10 @@
 #include <weir/detail/closed.hpp>
 #include <weir/device/context.hpp>
 
-#include "api/capture/capture_checks.hpp"
 #include "api/core/check.hpp"
 #include "api/core/sync_allowed.hpp"
 #include "api/deferred/reclaimer.hpp"
+#include "api/device/context_sync.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
 
@@ -30,13 +30,10 @@ weir::device context_ref::device(call_site at) const {
 }
 
 void context_ref::sync(call_site at) const {
-  CUctx_st* const context = require_open(*this, "cuCtxSynchronize", at);
-  detail::require_sync_allowed("cuCtxSynchronize", at);
-  if (detail::any_capture_active())
-    detail::throw_if_context_captured(context, "cuCtxSynchronize", at);
-  const detail::make_current current{context, at};
-  detail::check(detail::driver().cuCtxSynchronize(), "cuCtxSynchronize", detail::subject{handle_},
-                at);
+  CUctx_st* const context = require_open(*this, detail::context_sync_call, at);
+  detail::require_outside_host_function(detail::context_sync_call, detail::subject{context}, at);
+  detail::require_sync_allowed(detail::context_sync_call, at);
+  detail::sync_context(context, at);
 }
 
 errc context_ref::status() const noexcept {

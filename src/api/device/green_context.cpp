@@ -2,6 +2,7 @@
 // api/device/green_context.cpp - green contexts: a device's multiprocessors, divided.
 #include <weir/device/green_context.hpp>
 
+#include "api/capture/capture_begin.hpp"
 #include "api/capture/capture_checks.hpp"
 #include "api/capture/capture_registry.hpp"
 #include "api/core/check.hpp"
@@ -13,6 +14,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <mutex>
 
 namespace weir {
 namespace {
@@ -170,6 +172,7 @@ sm_resource green_context::multiprocessors(call_site at) const {
 void green_context::record(event_ref event, call_site at) const {
   constexpr const char* call = "cuGreenCtxRecordEvent";
   const detail::green_state& open = open_state(call, at);
+  const std::unique_lock<std::mutex> lock = detail::lock_capture_begin();
   if (detail::any_capture_active()) detail::throw_if_context_captured(open.context, call, at);
   check(driver().cuGreenCtxRecordEvent(open.handle, detail::require_open(event, call, at)), call,
         detail::subject{open.context}, at);
@@ -180,6 +183,7 @@ void green_context::record(event_ref event, call_site at) const {
 void green_context::wait(event_ref event, call_site at) const {
   constexpr const char* call = "cuGreenCtxWaitEvent";
   const detail::green_state& open = open_state(call, at);
+  const std::unique_lock<std::mutex> lock = detail::lock_capture_begin();
   if (detail::any_capture_active()) detail::throw_if_context_captured(open.context, call, at);
   check(driver().cuGreenCtxWaitEvent(open.handle, detail::require_open(event, call, at)), call,
         detail::subject{open.context}, at);

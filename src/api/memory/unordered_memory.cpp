@@ -72,8 +72,7 @@ unordered_memory::unordered_memory(allocation_kind kind, std::size_t count,
     const make_current current{context, at};
     // ipc_buffer, which uses device memory, allows allocating in every capture. The other buffers
     // allow it only in captures that were begun through weir.
-    const bool is_relaxed = kind == allocation_kind::device ||
-                            active_capture_count.load(std::memory_order_relaxed) != 0;
+    const bool is_relaxed = kind == allocation_kind::device || needs_relaxed_mode();
     const auto guard = is_relaxed ? relaxed_capture_mode{at} : relaxed_capture_mode{};
     check(allocate(kind, bytes, flags, address), call, gpu, at);
   }

@@ -9,7 +9,7 @@
 namespace weir::detail {
 
 direct_status query(CUevent event) {
-  const driver_table* const driver = direct_driver_outside_captures();
+  const driver_table* const driver = direct_driver_for_query();
   if (driver == nullptr || !is_open(event)) [[unlikely]] {
     return direct_status::not_called;
   }
@@ -17,7 +17,7 @@ direct_status query(CUevent event) {
 }
 
 direct_status query(CUstream stream) {
-  const driver_table* const driver = direct_driver_outside_captures();
+  const driver_table* const driver = direct_driver_for_query();
   if (driver == nullptr || !is_open(stream)) [[unlikely]] {
     return direct_status::not_called;
   }

@@ -30,6 +30,11 @@ direct_driver_outside_captures() noexcept {
   return active_capture_count.load(std::memory_order_relaxed) != 0 ? nullptr : direct_driver();
 }
 
+// Like direct_driver(), for a query. Also returns null while queries need relaxed capture mode.
+[[nodiscard, gnu::always_inline]] inline const driver_table* direct_driver_for_query() noexcept {
+  return relaxed_mode_reasons.load(std::memory_order_relaxed) != 0 ? nullptr : direct_driver();
+}
+
 template <class Handle>
 [[nodiscard]] constexpr bool is_open(Handle* handle) noexcept {
   return handle != closed_handle<Handle>();

@@ -18,6 +18,8 @@
 #include "api/stream/work_query.hpp"
 #include "os/poll_until.hpp"
 
+#include <utility>
+
 namespace weir {
 
 using detail::check;
@@ -101,10 +103,14 @@ void stream_ref::wait_slow(event_ref event, detail::direct_status status, call_s
   if (status != detail::direct_status::not_called)
     detail::throw_driver_error(to_errc(status), "cuStreamWaitEvent", *this, at);
   CUstream_st* const stream = require_open(*this, "cuStreamWaitEvent", at);
-  const abi::CUresult answer = driver(at).cuStreamWaitEvent(
-      stream, require_open(event, "cuStreamWaitEvent", at), abi::CU_EVENT_WAIT_DEFAULT);
+  CUevent_st* const awaited = require_open(event, "cuStreamWaitEvent", at);
+  detail::work_mark earlier_work;
+  if (detail::any_capture_active())
+    earlier_work = detail::prepare_join(stream, detail::capture_of_event(awaited), at);
+  const abi::CUresult answer =
+      driver(at).cuStreamWaitEvent(stream, awaited, abi::CU_EVENT_WAIT_DEFAULT);
   check_wait(answer, *this, event, at);
-  if (detail::any_capture_active()) detail::track_join(stream);
+  if (detail::any_capture_active()) detail::track_join(stream, std::move(earlier_work));
 }
 
 void stream_ref::wait_slow(stream_ref awaited, detail::direct_status status, call_site at) const {
@@ -113,6 +119,9 @@ void stream_ref::wait_slow(stream_ref awaited, detail::direct_status status, cal
   CUstream_st* const stream = require_open(*this, "cuStreamWaitEvent", at);
   CUstream_st* const awaited_stream = require_open(awaited, "cuEventRecord", at);
   if (*this == awaited) return;
+  detail::work_mark earlier_work;
+  if (detail::any_capture_active())
+    earlier_work = detail::prepare_join(stream, detail::capture_of(awaited_stream), at);
   CUevent_st* const recorded =
       status == detail::direct_status::not_called
           ? detail::record_thread_event(awaited_stream, at)
@@ -121,7 +130,7 @@ void stream_ref::wait_slow(stream_ref awaited, detail::direct_status status, cal
                                                detail::decode_record_failure(status), at);
   check_wait(driver(at).cuStreamWaitEvent(stream, recorded, abi::CU_EVENT_WAIT_DEFAULT), *this,
              awaited, at);
-  if (detail::any_capture_active()) detail::track_join(stream);
+  if (detail::any_capture_active()) detail::track_join(stream, std::move(earlier_work));
 }
 
 bool stream_ref::done_slow(detail::direct_status status, call_site at) const {

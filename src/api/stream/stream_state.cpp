@@ -74,6 +74,18 @@ stream_state* acquire_stream_state(CUstream stream, stream_holder holder) noexce
   return found;
 }
 
+std::vector<stream_state_ref> acquire_all_streams() {
+  std::vector<stream_state_ref> all;
+  for (bucket& b : buckets) {
+    const std::lock_guard lock{b.lock};
+    for (stream_state* each = b.first; each != nullptr; each = each->next_) {
+      if (all.size() == all.capacity()) all.reserve(2 * all.size() + 16);
+      if (each->acquire_if_alive()) all.emplace_back(each);
+    }
+  }
+  return all;
+}
+
 std::optional<stream_properties> find_stream_properties(CUstream stream) noexcept {
   bucket& b = bucket_of(stream);
   const std::lock_guard lock{b.lock};

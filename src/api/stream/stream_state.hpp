@@ -11,7 +11,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <vector>
 
 namespace weir::detail {
 
@@ -77,6 +79,8 @@ class stream_state {
 
  private:
   friend stream_state* acquire_stream_state(abi::CUstream stream, stream_holder holder) noexcept;
+  friend std::vector<std::unique_ptr<stream_state, struct stream_state_release>>
+  acquire_all_streams();
   friend std::optional<stream_properties> find_stream_properties(abi::CUstream stream) noexcept;
   friend void remember_priority(abi::CUstream stream, int priority) noexcept;
   friend completion_queue* queue_of_owned(abi::CUstream stream) noexcept;
@@ -98,6 +102,16 @@ class stream_state {
 // because it takes a lock that is rarely contended.
 [[nodiscard]] stream_state* acquire_stream_state(abi::CUstream stream,
                                                  stream_holder holder) noexcept;
+
+// A reference of an observer that releases itself.
+struct stream_state_release {
+  void operator()(stream_state* state) const noexcept {
+    state->release_noexcept(stream_holder::observer);
+  }
+};
+using stream_state_ref = std::unique_ptr<stream_state, stream_state_release>;
+// Returns references to all streams that weir owns. Costs some microseconds.
+[[nodiscard]] std::vector<stream_state_ref> acquire_all_streams();
 
 // Returns the properties of the stream with this handle, if weir owns it. Costs about 20 ns.
 [[nodiscard]] std::optional<stream_properties> find_stream_properties(

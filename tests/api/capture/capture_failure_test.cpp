@@ -296,27 +296,21 @@ TEST_F(CaptureFailure, ACallThatBreaksOneCaptureIsNotNamedByAnother) {
   expect_not_capturing();
 }
 
-TEST_F(CaptureFailure, AMergeIsNamedByTheTwoMergedCapturesOnly) {
-  const stream u{gpu};
+// The driver would break both captures, and GPUs' drivers crash if one records into a body of the
+// other's graph.
+TEST_F(CaptureFailure, AWaitBetweenTwoCapturesIsRefusedAndBothContinue) {
+  for (const stream_ref each : {s.ref(), t.ref()})
+    begin_capture(each, {.mode = capture_mode::relaxed});
+  const event mark = s.record();
   for (const bool by_event : {true, false}) {
-    for (const stream_ref each : {s.ref(), t.ref(), u.ref()})
-      begin_capture(each, {.mode = capture_mode::relaxed});
-    const event mark = s.record();
-    const event of_third = u.record();
-    EXPECT_NE(driver().cuStreamQuery(u.get()), abi::CUDA_SUCCESS);
     const auto merge = failure_of([&] { by_event ? t.wait(mark) : t.wait(s); });
     ASSERT_TRUE(merge);
     EXPECT_EQ(merge->result(), errc::stream_capture_merge);
     EXPECT_TRUE(message_contains(*merge, "different captures")) << merge->what();
-    for (const stream_ref each : {s.ref(), t.ref()}) {
-      const auto failure = failure_of([&] { static_cast<void>(end_capture(each)); });
-      ASSERT_TRUE(failure);
-      EXPECT_TRUE(message_contains(*failure, "cuStreamWaitEvent at")) << failure->what();
-    }
-    const auto third = failure_of([&] { static_cast<void>(end_capture(u)); });
-    ASSERT_TRUE(third);
-    EXPECT_TRUE(message_contains(*third, "directly through the driver")) << third->what();
   }
+  for (const stream_ref each : {s.ref(), t.ref()}) fill(each, each == s ? x : y, 1);
+  EXPECT_EQ(end_capture(s).node_count(), 1u);
+  EXPECT_EQ(end_capture(t).node_count(), 1u);
   expect_not_capturing();
 }
 

@@ -156,7 +156,7 @@ TEST_F(SyncGuard, AReportingSyncGuardListsEachLineOnce) {
   EXPECT_STREQ(watch.waits()[0].call, "cuStreamSynchronize");
   EXPECT_EQ(watch.waits()[0].where.line(), line);
   EXPECT_EQ(watch.waits()[0].times, 3u);
-  EXPECT_STREQ(watch.waits()[1].call, "cuCtxSynchronize");
+  EXPECT_STREQ(watch.waits()[1].call, "weir::context_ref::sync");
   EXPECT_EQ(watch.waits()[1].times, 1u);
 }
 

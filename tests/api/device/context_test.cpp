@@ -140,7 +140,7 @@ TEST(Context, ContextSyncWaitsForTheStreamsOfTheContext) {
   const device gpu;
   const stream s{gpu};
   test::gate held{s};
-  const test::gate_opener open_when_asked{held, &detail::driver_table::cuCtxSynchronize};
+  const test::gate_opener open_when_asked{held, &detail::driver_table::cuEventSynchronize};
   gpu.primary_context().sync();
   EXPECT_TRUE(s.done());
 }

@@ -119,7 +119,7 @@ TEST(Device, DeviceSyncWaitsForAllStreams) {
   fill(a, words.data(), 1, 1u);
   fill(b, words.data() + 1, 1, 2u);
   second.open();
-  const test::gate_opener open_when_asked{first, &detail::driver_table::cuCtxSynchronize};
+  const test::gate_opener open_when_asked{first, &detail::driver_table::cuEventSynchronize};
   gpu.sync();
   EXPECT_TRUE(a.done());
   EXPECT_TRUE(b.done());

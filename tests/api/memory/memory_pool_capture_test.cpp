@@ -43,7 +43,7 @@ TEST_F(MemoryPoolCapture, AnAllocationIsNotRetriedDuringACapture) {
   calls.fail(&driver_table::cuMemAllocFromPoolAsync, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying().allocate(s, size)); }),
             errc::out_of_memory);
-  EXPECT_EQ(calls.count(&driver_table::cuCtxSynchronize), 0);
+  EXPECT_EQ(calls.count(&driver_table::cuCtxRecordEvent), 0);
   EXPECT_TRUE(foreign.end()) << "the capture stays valid";
 }
 

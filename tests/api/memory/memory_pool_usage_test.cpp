@@ -144,7 +144,7 @@ TEST_F(MemoryPoolUsage, ARetryingPoolWaitsForQueuedFrees) {
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.allocate(t, 40 * mebibyte)); }),
             errc::out_of_memory);
   {
-    const gate_opener opens{held, &driver_table::cuCtxSynchronize};
+    const gate_opener opens{held, &driver_table::cuEventSynchronize};
     const buffer<char> x{pool.retrying(), t, 40 * mebibyte};
     EXPECT_NE(x.data(), nullptr);
   }

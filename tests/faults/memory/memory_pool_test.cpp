@@ -141,11 +141,11 @@ TEST_F(MemoryPoolFaults, ARetryingPoolReportsOtherFailuresAtOnce) {
             errc::launch_failed);
   EXPECT_EQ(faults.count(&driver_table::cuMemAllocFromPoolAsync), 1);
   faults.fail(&driver_table::cuMemAllocFromPoolAsync, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-  faults.fail(&driver_table::cuCtxSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+  faults.fail(&driver_table::cuCtxRecordEvent, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   const auto failure = failure_of([&] { const buffer<char> x{pool.retrying(), s, size}; });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::launch_failed);
-  EXPECT_STREQ(failure->call(), "cuCtxSynchronize");
+  EXPECT_STREQ(failure->call(), "cuCtxRecordEvent");
 }
 
 }  // namespace
