@@ -11,14 +11,15 @@ namespace {
 
 // Finds the condition of a new node. No other node may use it. It must have been created in the
 // context params.ctx, for the outermost graph that contains target_graph or for a subgraph of it.
+// The caller has checked that params.ctx exists.
 CUresult find_condition(const CUDA_CONDITIONAL_NODE_PARAMS& params,
                         const model::graph& target_graph, model::condition*& out) {
   out = model::condition::find(params.handle);
   if (out == nullptr || out->used_by != nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (&out->owner->root() != &target_graph.root()) return CUDA_ERROR_INVALID_VALUE;
-  const model::context* const found = model::this_process().contexts.find(params.ctx);
-  if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return found == out->owner_context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return model::this_process().contexts.find(params.ctx) == out->owner_context
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
@@ -39,11 +40,18 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgrap
 
 CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                          std::size_t count, CUgraphNodeParams& params) {
+  CUDA_CONDITIONAL_NODE_PARAMS& input = params.conditional;
+  // As on an H200, these errors precede those of the graph, the dependencies and the handle.
+  const CUresult status = guarded([&] {
+    if (node == nullptr || !unused_bytes_are_zero(params) ||
+        !model::may_have_bodies(input.type, input.size))
+      return CUDA_ERROR_INVALID_VALUE;
+    return model::this_process().contexts.find(input.ctx) != nullptr ? CUDA_SUCCESS
+                                                                     : CUDA_ERROR_INVALID_CONTEXT;
+  });
+  if (status != CUDA_SUCCESS) return status;
   const auto make = [&](model::graph& target_graph, const auto& predecessors,
                         model::graph_node*& created) {
-    CUDA_CONDITIONAL_NODE_PARAMS& input = params.conditional;
-    if (!unused_bytes_are_zero(params) || !model::may_have_bodies(input.type, input.size))
-      return CUDA_ERROR_INVALID_VALUE;
     model::condition* condition = nullptr;
     if (const CUresult error = find_condition(input, target_graph, condition)) return error;
     created =

@@ -68,6 +68,15 @@ CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CU
 }
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
+  // Nodes that allocate or free memory cannot be copied into an executable. As on an H200, this
+  // error precedes those of the other arguments.
+  const CUresult copyable = with_graphs([&] {
+    const model::graph* const child_graph = find_graph(child);
+    return child_graph != nullptr && child_graph->has_memory_nodes()
+               ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+               : CUDA_SUCCESS;
+  });
+  if (copyable != CUDA_SUCCESS) return copyable;
   return with_exec_node(exec, node, [&](model::graph_exec& target_exec) {
     const model::graph* const child_graph = find_graph(child);
     return child_graph == nullptr ? CUDA_ERROR_INVALID_VALUE
@@ -101,6 +110,7 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* ena
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
                               CUgraphExecUpdateResultInfo* result) {
   return with_graphs_outside_host_functions([&] {
+    if (result != nullptr) *result = {};  // also for a call that fails
     model::graph_exec* found = model::this_process().graph_execs.find(exec);
     const model::graph* target_graph = find_graph(graph);
     if (found == nullptr || target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -180,7 +180,6 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, co
   return with_graphs_outside_host_functions([&] {
     model::graph* target_graph = find_graph(graph);
     if (target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (target_graph->capturing() && count != 0) return CUDA_ERROR_ILLEGAL_STATE;
     std::vector<edge> unwanted;
     if (const CUresult error = find_edges(from, to, count, *target_graph, unwanted)) return error;
     if (target_graph->has_memory_nodes() && count != 0) return CUDA_ERROR_NOT_SUPPORTED;

@@ -43,16 +43,33 @@ CUresult check_flags(const model::graph& source_graph, unsigned long long flags,
   return CUDA_SUCCESS;
 }
 
-// Instantiates a graph and reports the outcome in `reason`. reason.result is
-// CUDA_GRAPH_INSTANTIATE_ERROR for errors that precede the check of the graph's nodes, and for
-// CUDA_ERROR_NOT_SUPPORTED and CUDA_ERROR_OUT_OF_MEMORY, which no node causes.
+// Checks that the current context and the captures of the process allow an instantiation.
+CUresult check_instantiation() {
+  model::context* context = nullptr;
+  const CUresult status = current_context(context);
+  return status == CUDA_SUCCESS ? model::check_unsafe_call() : status;
+}
+
+// Like check_instantiation(), for an instantiation that uploads the graph in a stream. The stream
+// stands for the context, and captures of other streams allow the call.
+CUresult check_upload(CUstream stream) {
+  model::stream* upload_stream = nullptr;
+  const CUresult status = find_stream(stream, upload_stream);
+  return status == CUDA_SUCCESS ? model::check_not_capturing(*upload_stream) : status;
+}
+
+// Instantiates a graph and reports the outcome in `reason`. `check` is called once the flags are
+// known to be valid. reason.result is CUDA_GRAPH_INSTANTIATE_ERROR for errors that precede the
+// check of the graph's nodes, and for CUDA_ERROR_NOT_SUPPORTED and CUDA_ERROR_OUT_OF_MEMORY, which
+// no node causes.
+template <class Check>
 CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
-                     unsigned long long valid_flags, instantiate_error& reason) {
+                     unsigned long long valid_flags, instantiate_error& reason, Check check) {
   reason.result = CUDA_GRAPH_INSTANTIATE_ERROR;
+  const CUresult allowed = guarded_outside_host_functions(
+      [&] { return (flags & ~valid_flags) != 0 ? CUDA_ERROR_INVALID_VALUE : check(); });
+  if (allowed != CUDA_SUCCESS) return allowed;
   const CUresult status = with_graphs_outside_host_functions([&] {
-    if ((flags & ~valid_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
-    model::context* context = nullptr;
-    if (const CUresult error = current_context(context)) return error;
     if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::graph* source_graph = find_graph(graph);
     if (source_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -79,18 +96,21 @@ CUresult find_launch(CUgraphExec exec, model::stream& target_stream,
 }  // namespace
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
-  if (const CUresult error = model::check_unsafe_call()) return error;
   instantiate_error unused;
-  return instantiate(exec, graph, flags, accepted_flags, unused);
+  return instantiate(exec, graph, flags, accepted_flags, unused, check_instantiation);
 }
 
 CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult error = model::check_unsafe_call()) return error;
+  constexpr unsigned long long upload = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+  const auto check = [&] {
+    return (params->flags & upload) != 0 ? check_upload(params->hUploadStream)
+                                         : check_instantiation();
+  };
   instantiate_error reason;
-  const CUresult status = instantiate(exec, graph, params->flags,
-                                      accepted_flags | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, reason);
+  const CUresult status =
+      instantiate(exec, graph, params->flags, accepted_flags | upload, reason, check);
   params->result_out = reason.result;
   params->hErrNode_out = reason.error_node == nullptr ? nullptr : reason.error_node->handle();
   return status;

@@ -37,7 +37,7 @@ CUresult check_child(const model::graph* child, const model::graph& target_graph
     return child->is_noncopyable() ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
   if (child->has_capture_inside() || target_graph.is_within(*child))
     return CUDA_ERROR_INVALID_VALUE;
-  return model::has_conditional_nodes(*child) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  return model::has_conditions(*child) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 bool have_no_data(const CUgraphEdgeData* edges, std::size_t count) {

@@ -44,9 +44,26 @@ CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, 
   return add_with_edges(node, graph, dependencies, count, nullptr, input...);
 }
 
+// Returns an error for a kernel node without a function. As on an H200, this error precedes those
+// of all other arguments.
+CUresult check_function(const CUDA_KERNEL_NODE_PARAMS& params) {
+  const bool has_none = params.func == nullptr && params.kern == nullptr;
+  return guarded([&] { return has_none ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS; });
+}
+
 // Adds a child graph node with a clone of a graph, or moves the graph into the node.
 CUresult add_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                    CUgraph child, CUgraphChildGraphNodeOwnership ownership) {
+  // As on an H200, a graph that cannot be copied is refused before the other arguments are.
+  const CUresult copyable = with_graphs([&] {
+    const model::graph* const found = node != nullptr ? find_graph(child) : nullptr;
+    const bool is_refused =
+        found != nullptr &&
+        (found->is_subgraph() ||
+         (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE && found->is_noncopyable()));
+    return is_refused ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  });
+  if (copyable != CUDA_SUCCESS) return copyable;
   const auto make = [&](model::graph& target_graph, const auto& predecessors,
                         model::graph_node*& created) {
     model::graph* const found = find_graph(child);
@@ -84,6 +101,9 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
 
 CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                  size_t count, const CUDA_KERNEL_NODE_PARAMS* params) {
+  if (params != nullptr) {
+    if (const CUresult error = check_function(*params)) return error;
+  }
   return add(node, graph, dependencies, count, params);
 }
 
@@ -120,6 +140,9 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
     return params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC
                ? cuGraphAddMemAllocNode(node, graph, dependencies, count, &params->alloc)
                : cuGraphAddMemFreeNode(node, graph, dependencies, count, params->free.dptr);
+  }
+  if (params->type == CU_GRAPH_NODE_TYPE_KERNEL && unused_bytes_are_zero(*params)) {
+    if (const CUresult error = check_function(params->kernel)) return error;
   }
   if (params->type != CU_GRAPH_NODE_TYPE_GRAPH)
     return add_with_edges(node, graph, dependencies, count, edge_data, params);

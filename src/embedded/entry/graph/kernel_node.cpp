@@ -20,6 +20,22 @@ CUkernelNodeAttrValue attribute_value(const model::kernel_params& source_params,
   return value;
 }
 
+// Copies the member of the union that an attribute uses. As on an H200, a query leaves the other
+// bytes of the program's value as they are.
+void copy_value(CUkernelNodeAttrID attribute, const CUkernelNodeAttrValue& from,
+                CUkernelNodeAttrValue& to) {
+  switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      to.accessPolicyWindow = from.accessPolicyWindow;
+      return;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: to.clusterDim = from.clusterDim; return;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      to.memSyncDomainMap = from.memSyncDomainMap;
+      return;
+    default: to.cooperative = from.cooperative; return;  // the others have the size of an int
+  }
+}
+
 // Returns an error if the node's function cannot be launched with the cluster size in `shape`.
 CUresult check_cluster(const model::kernel_params& source_params, model::launch_shape& shape) {
   const CUfunction handle = source_params.function != nullptr
@@ -39,14 +55,22 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
     const auto* const source_params = find_params<model::kernel_params>(node);
     if (source_params == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::launch_shape& shape = source_params->desc->shape();
+    const auto set_value = source_params->inert_attributes.find(attribute);
     switch (attribute) {
       case CU_LAUNCH_ATTRIBUTE_PRIORITY:
         value->priority = source_params->desc->priority();
         return CUDA_SUCCESS;
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        value->cooperative = shape.cooperative ? 1 : 0;
+        value->cooperative = set_value != source_params->inert_attributes.end()
+                                 ? set_value->second.cooperative
+                             : shape.cooperative ? 1
+                                                 : 0;
         return CUDA_SUCCESS;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        if (set_value != source_params->inert_attributes.end()) {
+          value->clusterDim = set_value->second.clusterDim;
+          return CUDA_SUCCESS;
+        }
         // A cluster size that was set at compile time is an attribute of the function, not of the
         // node.
         value->clusterDim =
@@ -61,7 +85,7 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
         // A zero value is valid for each of these attributes, so this rejects all others.
         if (const CUresult status = check_inert_attribute(attribute, {}); status != CUDA_SUCCESS)
           return status;
-        *value = attribute_value(*source_params, attribute);
+        copy_value(attribute, attribute_value(*source_params, attribute), *value);
         return CUDA_SUCCESS;
     }
   });
@@ -85,6 +109,9 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
       case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         if (value->deviceUpdatableKernelNode.deviceUpdatable != 0) return CUDA_ERROR_NOT_SUPPORTED;
         return CUDA_SUCCESS;
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:  // any value, unlike a launch
+        source_params->inert_attributes[attribute] = *value;
+        return CUDA_SUCCESS;
       default:
         if (const CUresult error = check_inert_attribute(attribute, *value)) return error;
         source_params->inert_attributes[attribute] = *value;
@@ -93,6 +120,8 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
     if (const CUresult error = model::check_kernel_node_shape(*source_params->desc, shape))
       return error;
     source_params->desc = source_params->desc->with(shape, source_params->desc->priority());
+    // Queries report the value as the program set it, also one without an effect.
+    source_params->inert_attributes[attribute] = *value;
     return CUDA_SUCCESS;
   });
 }

@@ -30,6 +30,22 @@ CUresult resolve_context(CUcontext& context) {
                                                                  : CUDA_SUCCESS;
 }
 
+// Like resolve_context(), for a copy. If no context is current, a null context stands for the one
+// that owns the memory of the destination or the source.
+CUresult resolve_copy_context(const CUDA_MEMCPY3D& copy, CUcontext& context) {
+  if (context != nullptr || model::this_thread().current() != nullptr)
+    return resolve_context(context);
+  for (const auto& [type, address] : {std::pair{copy.dstMemoryType, copy.dstDevice},
+                                      std::pair{copy.srcMemoryType, copy.srcDevice}}) {
+    if (type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) continue;
+    const model::allocation* const found = model::address_map::find(address);
+    if (found == nullptr || found->owner_context == nullptr) continue;
+    context = found->owner_context->handle();
+    break;
+  }
+  return resolve_context(context);
+}
+
 // Replaces a null context of a memset by the context that owns the memory, so that no context needs
 // to be current. Returns CUDA_ERROR_INVALID_VALUE for memory that no context owns, such as memory
 // of a pool. Uses the current context for an unknown address. A context that is not null may be
@@ -88,7 +104,7 @@ CUresult read_params(const CUDA_MEMSET_NODE_PARAMS* input, CUcontext context,
 
 CUresult read_params(const CUDA_MEMCPY3D* input, CUcontext context, model::node_params& out) {
   if (input == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult error = resolve_context(context)) return error;
+  if (const CUresult error = resolve_copy_context(*input, context)) return error;
   model::pitched_copy_work checked;
   model::memory_user user = model::memory_user_of_node(context);
   user.copies = user.user_context != nullptr;  // a copy needs no peer access

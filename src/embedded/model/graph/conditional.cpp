@@ -90,9 +90,8 @@ void release_condition(const conditional_params& params) noexcept {
     controlling_condition->used_by = nullptr;
 }
 
-bool has_conditional_nodes(const graph& source_graph) noexcept {
-  return source_graph.search_subgraphs(
-      [](const graph& subgraph) { return subgraph.is_body() || has_conditional_nodes(subgraph); });
+bool has_conditions(const graph& source_graph) noexcept {
+  return !source_graph.conditions.empty() || source_graph.search_subgraphs(has_conditions);
 }
 
 bool has_unused_condition(const graph& source_graph) noexcept {

@@ -59,8 +59,8 @@ graph_node& add_conditional(graph& owner, condition& controlling_condition,
 // Called when a conditional node is destroyed. Another node may then use its condition.
 void release_condition(const conditional_params& params) noexcept;
 
-// Returns true if the graph or a child graph has conditional nodes.
-[[nodiscard]] bool has_conditional_nodes(const graph& source_graph) noexcept;
+// Returns true if a condition was made for the graph or a subgraph, used by a node or not.
+[[nodiscard]] bool has_conditions(const graph& source_graph) noexcept;
 
 // Returns true if the graph or a subgraph has a condition that no node uses. Such a graph cannot be
 // instantiated.

@@ -70,7 +70,7 @@ exec_topology::difference exec_topology::match_nodes(const graph& replacement_gr
     if (node->dependents.empty()) last.push_back(node);
   }
   if (last.size() != last_nodes_.size())
-    return {topology, last.empty() ? nullptr : last.front()->handle()};
+    return {topology, last.size() > last_nodes_.size() ? last.front()->handle() : nullptr};
 
   // Paired nodes whose dependencies are not paired yet.
   std::vector<std::pair<std::uint32_t, graph_node*>> open;

@@ -28,6 +28,8 @@ std::span<engine::operation> graph_exec::operations_of(const exec_node& node) no
 // Returns true if the node may get these parameters.
 bool graph_exec::may_become(const exec_node& node, const node_params& params,
                             launch_plan& scratch) {
+  const auto* const memset = std::get_if<memset_params>(&params);
+  if (memset != nullptr && memset->unknown) return false;
   return node.type == type_of(params) &&
          model::may_become(operations_of(node), node.operands, params, scratch);
 }
@@ -164,8 +166,6 @@ CUresult graph_exec::set_child(CUgraphNode origin, const graph& child) {
   const std::lock_guard lock{mutex_};
   const exec_node* node = topology_.find(origin);
   if (node == nullptr || node->type != CU_GRAPH_NODE_TYPE_GRAPH) return CUDA_ERROR_INVALID_VALUE;
-  // Nodes that allocate or free memory cannot be copied into an executable.
-  if (child.has_memory_nodes()) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   user_object_references retained;
   child.share_retained_objects(retained);
   // Allocates the map entry before the change, so that nothing after the change can fail. Launches

@@ -62,9 +62,8 @@ graph* graph::orphaned_root() noexcept {
 }
 
 bool graph::is_noncopyable() const noexcept {
-  return has_memory_nodes_ || search_subgraphs([](const graph& subgraph) {
-           return subgraph.is_body() || subgraph.is_noncopyable();
-         });
+  return has_memory_nodes_ || !conditions.empty() ||
+         search_subgraphs([](const graph& subgraph) { return subgraph.is_noncopyable(); });
 }
 
 void graph::begin_capture() noexcept {
@@ -187,6 +186,11 @@ void graph::disconnect(graph_node& dependency, graph_node& dependent) noexcept {
 bool graph::allows_edge(const graph_node& dependency, const graph_node& dependent,
                         const CUgraphEdgeData& data) {
   if (is_ordinary(data)) return true;
+  // As on an H200, an ordinary edge from a kernel may name the port for the order of launches.
+  const bool names_port = data.type == 0 && data.to_port == 0 &&
+                          data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER &&
+                          std::ranges::all_of(data.reserved, std::logical_not{});
+  if (names_port) return std::holds_alternative<kernel_params>(dependency.params);
   const bool programmatic = data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC &&
                             data.to_port == 0 &&
                             (data.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||

@@ -120,9 +120,9 @@ class graph {
   // Returns true if this graph is `outer_graph` or a subgraph of it, at any depth.
   [[nodiscard]] bool is_within(const graph& outer_graph) const noexcept;
 
-  // Returns true if this graph or a subgraph has nodes that cannot be copied: conditional nodes, or
-  // nodes that allocate or free memory. Such a graph cannot be cloned, and can have only one
-  // executable at a time.
+  // Returns true if this graph or a subgraph has what cannot be copied: conditions, conditional
+  // nodes, or nodes that allocate or free memory. Such a graph cannot be cloned, and can have only
+  // one executable at a time.
   [[nodiscard]] bool is_noncopyable() const noexcept;
 
   // Returns true while a capture adds nodes to this graph. The program must not destroy the graph
@@ -135,7 +135,8 @@ class graph {
   // Called when the capture that adds nodes to this graph ends.
   void end_capture() noexcept;
 
-  // Returns true if this graph or a subgraph has nodes that allocate or free memory. The graph is
+  // Returns true if this graph or a subgraph has, or had a failed attempt to add, nodes that
+  // allocate or free memory. The graph is
   // then is_noncopyable(), and its nodes and edges cannot be removed.
   [[nodiscard]] bool has_memory_nodes() const noexcept { return has_memory_nodes_; }
   // Called when this graph gets such a node. Also marks the graphs that contain this graph.

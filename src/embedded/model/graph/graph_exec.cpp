@@ -3,6 +3,7 @@
 #include "embedded/model/graph/graph_exec.hpp"
 
 #include "embedded/engine/waiting.hpp"
+#include "embedded/model/core/context.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/graph/graph.hpp"
 #include "embedded/model/graph/node_operations.hpp"
@@ -81,6 +82,32 @@ class partial_launch_guard {
   launch_plan* plan_;
 };
 
+// Returns true if the graph or a subgraph has a captured memset of memory that the driver did not
+// know.
+bool has_unknown_memset(const graph& source_graph) noexcept {
+  const auto is_unknown = [](const graph_node* node) {
+    const auto* const memset = std::get_if<memset_params>(&node->params);
+    return memset != nullptr && memset->unknown;
+  };
+  return std::ranges::any_of(source_graph.nodes(), is_unknown) ||
+         source_graph.search_subgraphs(has_unknown_memset);
+}
+
+// As on an H200, a context reports CU_CTX_LMEM_RESIZE_TO_MAX (0x10) from the instantiation of a
+// graph with one of its kernels on.
+void report_kernels(const graph& source_graph) noexcept {
+  for (const graph_node* node : source_graph.nodes()) {
+    const auto* const kernel = std::get_if<kernel_params>(&node->params);
+    if (kernel == nullptr) continue;
+    if (context* const owner = this_process().contexts.find(kernel->context))
+      owner->base().flags.fetch_or(0x10, std::memory_order_relaxed);
+  }
+  static_cast<void>(source_graph.search_subgraphs([](const graph& subgraph) {
+    report_kernels(subgraph);
+    return false;
+  }));
+}
+
 // Returns an error and sets `reason` for a graph that cannot be instantiated. `order` is its
 // topological_order().
 CUresult check_instantiable(const graph& source_graph, const std::vector<graph_node*>& order,
@@ -97,6 +124,7 @@ CUresult check_instantiable(const graph& source_graph, const std::vector<graph_n
     reason = {CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, unsupported};
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (has_unknown_memset(source_graph)) return CUDA_ERROR_INVALID_VALUE;
   const bool is_inaccessible =
       this_process().has_several_devices() && has_inaccessible_memset(source_graph);
   return is_inaccessible ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
@@ -129,6 +157,9 @@ CUresult graph_exec::instantiate(const graph& source_graph, unsigned long long f
   branch_timelines_ = std::move(timelines);
   submissions_ = std::move(submissions);
   step_points_ = std::move(step_points);
+  for (const graph_memory_usage::leftover& left : plan_->memory.leftovers)
+    left.block->instantiated = true;
+  report_kernels(source_graph);
   return CUDA_SUCCESS;
 }
 

@@ -27,6 +27,9 @@ struct memset_params {
   abi::CUcontext context;
   // True for a node that a capture made.
   bool captured = false;
+  // True if the driver did not know the memory when the memset was captured. Such a node cannot be
+  // instantiated.
+  bool unknown = false;
 };
 
 struct copy_params {

@@ -130,14 +130,17 @@ CUresult to_work(const CUDA_MEMCPY3D& params, pitched_copy_work& out,
 }
 
 memset_params params_of(const memset_work& work, const context& owner_context) noexcept {
-  return {.desc = {.dst = reinterpret_cast<CUdeviceptr>(work.dst),
-                   .pitch = work.pitch,
-                   .value = work.value,
-                   .elementSize = work.element_size,
-                   .width = work.width,
-                   .height = work.height},
+  const CUDA_MEMSET_NODE_PARAMS desc{.dst = reinterpret_cast<CUdeviceptr>(work.dst),
+                                     .pitch = work.pitch,
+                                     .value = work.value,
+                                     .elementSize = work.element_size,
+                                     .width = work.width,
+                                     .height = work.height};
+  memset_work unused;
+  return {.desc = desc,
           .context = owner_context.handle(),
-          .captured = true};
+          .captured = true,
+          .unknown = to_work(desc, unused) != CUDA_SUCCESS};
 }
 
 copy_params params_of(const copy_work& work, const context& owner_context) noexcept {

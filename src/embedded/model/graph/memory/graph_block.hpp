@@ -66,6 +66,8 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
   // The node of owning_graph that frees the block; null if there is none.
   abi::CUgraphNode freed_by = nullptr;
   std::vector<abi::CUgraph> freed_in;  // the other graphs that have a node that frees the block
+  // True once owning_graph was instantiated while none of its nodes freed the block.
+  bool instantiated = false;
 
   // Guarded by graph_memory_account::mutex().
   state status = state::unused;

@@ -50,6 +50,9 @@ struct graph_memory_usage {
 // function with a graph parameter holds the lock of the graphs.
 namespace graph_memory {
 
+// As on an H200, add_allocation() and add_free() mark the graph as one with memory nodes even if
+// they then fail (graph::has_memory_nodes()).
+
 // Adds an allocation node with checked parameters. Returns CUDA_ERROR_NOT_SUPPORTED if
 // `target_graph` is a child graph. Returns CUDA_ERROR_OUT_OF_MEMORY for a size above the limit, and
 // if no addresses are left.
@@ -59,7 +62,9 @@ abi::CUresult add_allocation(graph& target_graph, const abi::CUDA_MEM_ALLOC_NODE
 // Adds a node that frees the memory of an allocation node of this or another graph. Returns
 // CUDA_ERROR_INVALID_VALUE for any other address, and if this graph or the allocating graph already
 // has a free node for it. Also returns it if other graphs free the memory and `target_graph` is the
-// allocating graph. Returns CUDA_ERROR_NOT_SUPPORTED if `target_graph` is a child graph.
+// allocating graph, or if the allocating graph was instantiated without a node that frees the
+// memory: then only another graph may free it. Returns CUDA_ERROR_NOT_SUPPORTED if `target_graph`
+// is a child graph.
 abi::CUresult add_free(graph& target_graph, abi::CUdeviceptr address,
                        std::span<graph_node* const> predecessors, graph_node*& out);
 

@@ -116,6 +116,7 @@ CUresult add_allocation(graph& target_graph, const CUDA_MEM_ALLOC_NODE_PARAMS& p
                         std::span<graph_node* const> predecessors, graph_node*& out) {
   // A body is accepted here, because instantiation refuses its allocation nodes.
   if (target_graph.is_subgraph() && !target_graph.is_body()) return CUDA_ERROR_NOT_SUPPORTED;
+  target_graph.set_has_memory_nodes();
   device& target_device = *this_process().find_device(params.poolProps.location.id);
   if (params.bytesize > std::max(target_device.total_memory(), max_bytes))
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -130,22 +131,22 @@ CUresult add_allocation(graph& target_graph, const CUDA_MEM_ALLOC_NODE_PARAMS& p
   out = &target_graph.add(std::move(created), predecessors);
   block->owning_graph = target_graph.handle();
   block->freed_by = nullptr;
-  target_graph.set_has_memory_nodes();
   return CUDA_SUCCESS;
 }
 
 CUresult add_free(graph& target_graph, CUdeviceptr address,
                   std::span<graph_node* const> predecessors, graph_node*& out) {
+  // A body is accepted here, as in add_allocation().
+  if (target_graph.is_subgraph() && !target_graph.is_body()) return CUDA_ERROR_NOT_SUPPORTED;
+  target_graph.set_has_memory_nodes();
   const std::shared_ptr<graph_block> block = find_block(address);
   if (block == nullptr || block->freed_by != nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUgraph graph_handle = target_graph.handle();
   const bool in_owning_graph = block->owning_graph == graph_handle;
-  if (in_owning_graph ? !block->freed_in.empty()
+  if (in_owning_graph ? block->instantiated || !block->freed_in.empty()
                       : std::ranges::find(block->freed_in, graph_handle) != block->freed_in.end()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  // A body is accepted here, as in add_allocation().
-  if (target_graph.is_subgraph() && !target_graph.is_body()) return CUDA_ERROR_NOT_SUPPORTED;
   if (!in_owning_graph) block->freed_in.reserve(block->freed_in.size() + 1);
   out = &target_graph.add(free_params{block}, predecessors);
   if (in_owning_graph) {
@@ -153,7 +154,6 @@ CUresult add_free(graph& target_graph, CUdeviceptr address,
   } else {
     block->freed_in.push_back(graph_handle);
   }
-  target_graph.set_has_memory_nodes();
   return CUDA_SUCCESS;
 }
 
