@@ -70,12 +70,12 @@ CUresult check_shape(const function& launched, launch_shape& shape) noexcept {
   const std::uint64_t threads = volume(shape.block);
   if (threads > limits::threads_per_block || threads > launched.kernel().max_threads)
     return CUDA_ERROR_INVALID_VALUE;
-  // 0 always fits and needs no lookup of the limit.
-  if (shape.shared != 0 && shape.shared > launched.max_dynamic_shared())
-    return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult error = check_cluster(launched, shape)) return error;
   const bool fits = !shape.cooperative ||
                     can_be_resident(shape, block_resources_of(launched), launched.owner().owner());
+  // 0 always fits and needs no lookup of the limit.
+  if (fits && shape.shared != 0 && shape.shared > launched.max_dynamic_shared())
+    return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult error = check_cluster(launched, shape)) return error;
   return fits ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 

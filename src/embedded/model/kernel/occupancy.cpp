@@ -55,10 +55,13 @@ std::size_t largest_shared(const block_resources& resources) noexcept {
          limits::shared_reserved_per_block;
 }
 
-// Returns how many blocks the shared memory allows.
+// Returns how many blocks the shared memory allows. As on an H200, a maximum of the function below
+// the default size of a block does not count.
 unsigned blocks_by_shared(const block_resources& resources, std::size_t dynamic) noexcept {
   const std::size_t block_bytes = shared_of_block(resources, dynamic);
-  if (dynamic > resources.max_dynamic_shared || block_bytes > largest_shared(resources)) return 0;
+  const std::size_t maximum =
+      std::max<std::size_t>(resources.max_dynamic_shared, limits::shared_per_block);
+  if (dynamic > maximum || block_bytes > largest_shared(resources)) return 0;
   const std::size_t available = resources.shared_memory >= block_bytes
                                     ? resources.shared_memory
                                     : shared_size_for(block_bytes);
