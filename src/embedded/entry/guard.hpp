@@ -57,10 +57,10 @@ abi::CUresult guarded_outside_captures(Body&& body) noexcept {
   });
 }
 
-// Returns CUDA_ERROR_INVALID_VALUE for a null argument of an entry point that a host function may
-// not call. For an argument whose check precedes the look-up of the call's object: the checks of
-// every entry point still come first.
-inline abi::CUresult reject_null() noexcept {
+// Returns CUDA_ERROR_INVALID_VALUE for an argument of an entry point that a host function may not
+// call. For an argument whose check precedes the look-up of the call's object: the checks of every
+// entry point still come first.
+inline abi::CUresult reject_argument() noexcept {
   return guarded_outside_host_functions([] { return abi::CUDA_ERROR_INVALID_VALUE; });
 }
 
@@ -105,10 +105,26 @@ auto with_current_context(Body body) {
   };
 }
 
+// Like guarded_outside_captures(), for a call that needs a current context: runs body(context).
+// Without a context, the call fails before it breaks a capture.
+template <class Body>
+abi::CUresult guarded_in_context_outside_captures(Body body) noexcept {
+  return guarded_outside_host_functions(with_current_context([&](model::context& context) {
+    const abi::CUresult status = model::check_unsafe_call();
+    return status == abi::CUDA_SUCCESS ? body(context) : status;
+  }));
+}
+
 // Looks up a stream and checks that its context is usable. Null, CU_STREAM_LEGACY and
 // CU_STREAM_PER_THREAD mean default streams of the current context; they are an error inside a host
 // function. Null is also passed for a call without a stream argument, such as cuMemcpyHtoD.
 abi::CUresult find_stream(abi::CUstream handle, model::stream*& out);
+
+// Returns true if the handle means the legacy stream in the current call.
+inline bool is_legacy_stream(abi::CUstream handle) noexcept {
+  return handle == abi::CU_STREAM_LEGACY ||
+         (handle == nullptr && null_stream == default_stream::legacy);
+}
 
 // Like find_stream(), for a query that does not count as a use of the stream. If a blocking stream
 // of the context captures, a use of the legacy stream is an error and invalidates the capture. A

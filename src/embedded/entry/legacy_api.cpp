@@ -92,10 +92,10 @@ CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
 
 // Only checks its argument, because the size of banks cannot be changed.
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
-  return guarded_outside_host_functions(with_current_context([&](model::context&) {
+  return guarded_in_context_outside_captures([&](model::context&) {
     return config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
                                                                : CUDA_ERROR_INVALID_VALUE;
-  }));
+  });
 }
 
 // This version returns no edge data. Returns CUDA_ERROR_LOSSY_QUERY if an edge has data.

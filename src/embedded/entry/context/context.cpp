@@ -31,17 +31,15 @@ CUresult check_creation(const CUctxCreateParams* params, unsigned flags) {
              : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Runs body(context, event) with the arguments of cuCtxRecordEvent or cuCtxWaitEvent. A null
-// context is an error and does not stand for the current context.
+// Runs body(context) with the context of cuCtxRecordEvent or cuCtxWaitEvent. A null context is an
+// error and does not stand for the current context.
 template <class Body>
-CUresult with_context_and_event(CUcontext context, CUevent event, Body&& body) {
+CUresult with_named_context(CUcontext context, Body&& body) {
   return guarded_outside_host_functions([&] {
     model::context* const target_context = model::this_process().contexts.find(context);
     if (target_context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (const CUresult error = target_context->status()) return error;
-    model::event* found = nullptr;
-    if (const CUresult error = find_event(event, found)) return error;
-    return body(*target_context, *found);
+    return body(*target_context);
   });
 }
 
@@ -179,19 +177,24 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
 }
 
 CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
-  return with_context_and_event(context, event, [](model::context& found, model::event& recorded) {
-    if (&recorded.owner() != &found.base()) return CUDA_ERROR_INVALID_HANDLE;
+  return with_named_context(context, [&](model::context& found) {
+    model::event* recorded = nullptr;
+    if (const CUresult error = find_event(event, recorded)) return error;
+    if (&recorded->owner() != &found.base()) return CUDA_ERROR_INVALID_HANDLE;
     if (const CUresult error = model::check_context_not_capturing(found)) return error;
-    return found.record(recorded);
+    return found.record(*recorded);
   });
 }
 
-// The event may belong to another context.
+// The event may belong to another context. As on an H200, a capture in the context fails the call
+// before an invalid event does.
 CUresult cuCtxWaitEvent(CUcontext context, CUevent event) {
-  return with_context_and_event(context, event, [](model::context& found, model::event& awaited) {
+  return with_named_context(context, [&](model::context& found) {
     if (const CUresult error = model::check_context_not_capturing(found)) return error;
-    if (const CUresult error = model::check_event_not_captured(awaited)) return error;
-    found.wait(awaited.recorded_point());
+    model::event* awaited = nullptr;
+    if (const CUresult error = find_event(event, awaited)) return error;
+    if (const CUresult error = model::check_event_not_captured(*awaited)) return error;
+    found.wait(awaited->recorded_point());
     return CUDA_SUCCESS;
   });
 }

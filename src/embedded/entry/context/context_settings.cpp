@@ -53,8 +53,8 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   return with_settings_context([&](model::context& context) {
-    if (const CUresult error = context.limits.check(limit, value)) return error;
     if (const CUresult error = model::check_unsafe_call()) return error;
+    if (const CUresult error = context.limits.check(limit, value)) return error;
     return context.limits.set(limit, value);
   });
 }
@@ -67,8 +67,8 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
   return with_settings_context([&](model::context& context) {
-    if (config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult error = model::check_unsafe_call()) return error;
+    if (config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
     context.cache_config.store(config, std::memory_order_relaxed);
     return CUDA_SUCCESS;
   });
@@ -95,10 +95,10 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
 }
 
 CUresult cuCtxDisablePeerAccess(CUcontext peer) {
-  return guarded_outside_captures(with_current_context([&](model::context& context) {
+  return guarded_in_context_outside_captures([&](model::context& context) {
     model::context* const found = model::this_process().contexts.find(peer);
     return found != nullptr ? context.disable_peer(*found) : CUDA_ERROR_INVALID_CONTEXT;
-  }));
+  });
 }
 
 }  // namespace weir::embedded::entry

@@ -142,6 +142,7 @@ CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
     if (green == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* found = nullptr;
     if (const CUresult error = find_stream(stream, found)) return error;
+    if (const CUresult error = model::check_capture_valid(*found)) return error;
     return store(green, green_handle(found->owner()));
   });
 }
@@ -152,6 +153,7 @@ CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* gree
     if (context == nullptr && green == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* found = nullptr;
     if (const CUresult error = find_stream(stream, found)) return error;
+    if (const CUresult error = model::check_capture_valid(*found)) return error;
     if (context != nullptr) *context = found->owner().base().handle();
     if (green != nullptr) *green = green_handle(found->owner());
     return CUDA_SUCCESS;

@@ -32,7 +32,7 @@ CUresult with_function(CUfunction handle, Body&& body) {
 // Like with_function(), but a null function gives CUDA_ERROR_INVALID_VALUE.
 template <class Body>
 CUresult with_function_not_null(CUfunction handle, Body&& body) {
-  if (handle == nullptr) return reject_null();
+  if (handle == nullptr) return reject_argument();
   return with_function(handle, body);
 }
 
@@ -58,7 +58,7 @@ CUresult get_parameter_info(const weir_kernel& kernel, std::size_t index, std::s
 }  // namespace
 
 CUresult cuFuncGetName(const char** name, CUfunction function) {
-  if (name == nullptr) return reject_null();
+  if (name == nullptr) return reject_argument();
   return with_function_not_null(
       function, [&](const model::function& found) { return store(name, found.kernel().name); });
 }
@@ -130,7 +130,7 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
 }
 
 CUresult cuKernelGetName(const char** name, CUkernel kernel) {
-  if (name == nullptr || kernel == nullptr) return reject_null();
+  if (name == nullptr || kernel == nullptr) return reject_argument();
   return with_kernel(kernel, [&](const model::libraries::kernel_view& view) {
     return store(name, view.image_kernel->name);
   });
@@ -144,7 +144,7 @@ CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
 
 // Unlike cuKernelGetName, needs a current context.
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* size) {
-  if (kernel == nullptr) return reject_null();
+  if (kernel == nullptr) return reject_argument();
   return with_kernel(kernel, [&](const model::libraries::kernel_view& view) {
     model::context* context = nullptr;
     const CUresult status = current_context(context);

@@ -2,6 +2,7 @@
 // embedded/entry/kernel/launch.cpp - cuLaunchKernel and its other forms.
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "embedded/engine/waiting.hpp"
 #include "embedded/entry/entry.hpp"
@@ -53,10 +54,18 @@ CUresult find_kernel(CUfunction handle, const model::stream& target_stream, vali
   return out.image ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-// Checks the shape of a launch. An error invalidates the stream's capture, as on an H200; other
-// errors of a launch do not.
+// Returns true if some, but not all, dimensions are 0.
+bool is_partly_zero(const weir_extent& size) noexcept {
+  const bool is_none = size.x == 0 && size.y == 0 && size.z == 0;
+  return !is_none && (size.x == 0 || size.y == 0 || size.z == 0);
+}
+
+// Checks the shape of a launch. As on an H200, an error invalidates the stream's capture, except
+// for a cluster in which some dimensions are 0. Other errors of a launch do not invalidate it.
 CUresult check_launch_shape(validated_launch& launch, model::stream& target_stream) {
   model::launch_shape& shape = launch.attributes.shape;
+  if (is_partly_zero(shape.cluster)) [[unlikely]]
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   const weir_extent cluster = shape.cluster.x != 0 ? shape.cluster : launch.function->cluster();
   if (!is_possible(launch.attributes.preferred_cluster, cluster)) [[unlikely]]
     return model::invalidate_capture(target_stream, CUDA_ERROR_INVALID_CLUSTER_SIZE);
@@ -67,6 +76,8 @@ CUresult check_launch_shape(validated_launch& launch, model::stream& target_stre
 CUresult validate_launch(const launch_request& request, model::stream& target_stream,
                          validated_launch& out) {
   if (const CUresult error = find_kernel(request.function, target_stream, out)) return error;
+  if (request.attributes.data() == nullptr && !request.attributes.empty())
+    return CUDA_ERROR_INVALID_VALUE;
   out.attributes.shape = request.shape;
   out.active_capture = target_stream.capture();
   if (const CUresult error =
@@ -105,12 +116,17 @@ CUresult capture_launch(CUfunction handle, const validated_launch& launch,
   const launch_attributes& attributes = launch.attributes;
   const model::context& owner_context = launch.function->owner();
   const int priority = attributes.priority.value_or(target_stream.priority());
+  // As on an H200, a captured kernel has a scheduling policy even if the launch named none.
+  auto inert_attributes = attributes.inert_attributes;
+  inert_attributes.try_emplace(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+                               CUlaunchAttributeValue{.clusterSchedulingPolicyPreference =
+                                                          CU_CLUSTER_SCHEDULING_POLICY_SPREAD});
   const CUresult status = launch.active_capture->add_kernel(
       target_stream,
       {std::make_shared<const model::kernel_work>(owner_context, launch.function->kernel(),
                                                   launch.image, attributes.shape, launch.arguments,
                                                   priority),
-       handle, nullptr, owner_context.handle(), attributes.inert_attributes},
+       handle, nullptr, owner_context.handle(), std::move(inert_attributes)},
       attributes.programmatic ? model::launch_dependency::programmatic
                               : model::launch_dependency::full);
   return status == CUDA_SUCCESS ? capture_launch_events(launch, target_stream) : status;
@@ -158,8 +174,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params,
                           void** extra) {
-  if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr))
-    return reject_null();
+  if (config == nullptr) return reject_argument();
   const model::launch_shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
                                   {config->blockDimX, config->blockDimY, config->blockDimZ},
                                   {0, 0, 0},

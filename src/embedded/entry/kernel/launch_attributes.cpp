@@ -30,6 +30,8 @@ CUresult read_attribute(const CUlaunchAttribute& attribute, const model::capture
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
       out.shape.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+      // The node of a captured launch reports the value, also one without an effect.
+      if (active_capture != nullptr) out.inert_attributes[attribute.id] = value;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
       out.preferred_cluster = {value.preferredClusterDim.x, value.preferredClusterDim.y,

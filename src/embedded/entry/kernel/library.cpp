@@ -92,7 +92,11 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
-  return guarded_outside_captures([&] { return model::libraries::unload(library); });
+  return guarded_outside_host_functions([&] {
+    if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    const CUresult status = model::check_unsafe_call();
+    return status == CUDA_SUCCESS ? model::libraries::unload(library) : status;
+  });
 }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {

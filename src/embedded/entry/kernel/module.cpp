@@ -60,7 +60,11 @@ CUresult cuModuleLoad(CUmodule* module, const char* path) {
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-  return guarded_outside_captures([&] { return model::modules::unload(module); });
+  return guarded_outside_host_functions([&] {
+    if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    const CUresult status = model::check_unsafe_call();
+    return status == CUDA_SUCCESS ? model::modules::unload(module) : status;
+  });
 }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {

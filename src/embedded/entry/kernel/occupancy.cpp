@@ -95,9 +95,11 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfun
                                                               int block, size_t shared,
                                                               unsigned flags) {
   return guarded_outside_host_functions([&] {
+    model::context* context = nullptr;
+    if (const CUresult error = current_context(context)) return error;
     if (blocks == nullptr || block <= 0 || !are_valid_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
     sized_function found;
-    if (const CUresult error = find_sized_function(function, nullptr, found)) return error;
+    if (const CUresult error = find_sized_function(function, context, found)) return error;
     *blocks = static_cast<int>(
         model::resident_blocks(found.resources, static_cast<unsigned>(block), shared));
     return CUDA_SUCCESS;
@@ -144,7 +146,11 @@ CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction function,
                                             const CUlaunchConfig* config) {
   return with_launch(function, config, blocks,
                      [&](const model::function& found, unsigned resident) {
-                       *blocks = static_cast<int>(resident == 0 ? 0 : largest_cluster(found));
+                       const unsigned maximum = largest_cluster(found);
+                       const auto requested = cluster_attribute_of(*config);
+                       if (requested && volume_of(*requested) - 1 >= maximum)  // 0 wraps around
+                         return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+                       *blocks = static_cast<int>(resident == 0 ? 0 : maximum);
                        return CUDA_SUCCESS;
                      });
 }

@@ -35,10 +35,10 @@ CUresult cuArrayCreate_v2(CUarray* handle, const CUDA_ARRAY_DESCRIPTOR* descript
 }
 
 CUresult cuArray3DCreate_v2(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
-  return guarded_outside_captures(with_current_context([&](model::context& context) {
+  return guarded_in_context_outside_captures([&](model::context& context) {
     if (handle == nullptr || descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return model::arrays::create(context.base(), *descriptor, handle);
-  }));
+  });
 }
 
 CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, CUarray array) {
@@ -55,7 +55,11 @@ CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray 
 }
 
 CUresult cuArrayDestroy(CUarray array) {
-  return guarded_outside_captures([&] { return model::arrays::destroy(array); });
+  return guarded_outside_host_functions([&] {
+    if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    const CUresult status = model::check_unsafe_call();
+    return status == CUDA_SUCCESS ? model::arrays::destroy(array) : status;
+  });
 }
 
 }  // namespace weir::embedded::entry

@@ -12,7 +12,7 @@ namespace external = model::external;
 
 CUresult cuImportExternalMemory(CUexternalMemory* memory,
                                 const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* descriptor) {
-  return guarded_outside_captures(with_current_context([&](model::context&) {
+  return guarded_in_context_outside_captures([&](model::context&) {
     if (memory == nullptr || descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (descriptor->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD)
       return CUDA_ERROR_NOT_SUPPORTED;
@@ -22,7 +22,7 @@ CUresult cuImportExternalMemory(CUexternalMemory* memory,
       return CUDA_ERROR_INVALID_VALUE;
     }
     return external::import(descriptor->handle.fd, descriptor->size, memory);
-  }));
+  });
 }
 
 CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* address, CUexternalMemory memory,

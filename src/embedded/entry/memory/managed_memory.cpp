@@ -95,13 +95,19 @@ struct prefetch_targets {
   std::size_t count;
 };
 
-// Checks the ranges of a batch. The driver accepts no batch in the legacy stream.
+// Runs body(stream) for a batch of ranges. The driver accepts no flags, and no batch in the legacy
+// stream; these errors precede those of the stream.
+template <class Body>
+CUresult with_batch_stream(const ranges& batch, CUstream stream, Body body) {
+  if (is_legacy_stream(stream) || batch.flags != 0) return reject_argument();
+  return guarded_outside_host_functions(with_stream(stream, body));
+}
+
+// Checks the ranges of a batch.
 CUresult check_ranges(model::stream& target_stream, const ranges& batch) {
   if (const CUresult error = model::check_not_capturing(target_stream)) return error;
-  if (target_stream.role() == model::stream_role::legacy || batch.count == 0 ||
-      batch.addresses == nullptr || batch.sizes == nullptr || batch.flags != 0) {
+  if (batch.count == 0 || batch.addresses == nullptr || batch.sizes == nullptr)
     return CUDA_ERROR_INVALID_VALUE;
-  }
   for (std::size_t i = 0; i < batch.count; ++i) {
     if (batch.sizes[i] == 0 || find_managed(batch.addresses[i], batch.sizes[i]) == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -127,13 +133,14 @@ CUresult check_targets(const prefetch_targets& targets, std::size_t count) {
 }  // namespace
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
-  return guarded_outside_captures([&] {
+  return guarded_outside_host_functions([&] {
     if (address == nullptr || bytes == 0 ||
         (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     model::context* context = nullptr;
     if (const CUresult error = current_context(context)) return error;
+    if (const CUresult error = model::check_unsafe_call()) return error;
     return model::memory::allocate_managed(context->base(), bytes, flags, address);
   });
 }
@@ -181,13 +188,14 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice dst, CUs
 
 CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice,
                         CUmemLocation location) {
-  return guarded_outside_captures([&] {
+  return guarded_outside_host_functions([&] {
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (!is_location_for(advice, location)) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult error = current_context(context)) return error;
+    if (const CUresult error = model::check_unsafe_call()) return error;
     const model::allocation* memory = count != 0 ? find_managed(address, count) : nullptr;
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (memory->pool != nullptr)
@@ -200,7 +208,7 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice,
 // This version, unlike cuMemAdvise_v2, returns CUDA_ERROR_INVALID_DEVICE for an unknown device, if
 // the advice needs a location and `count` is not 0.
 CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device) {
-  const CUresult status = guarded_outside_captures([&] {
+  const CUresult status = guarded_outside_host_functions([&] {
     model::context* context = nullptr;
     if (const CUresult error = current_context(context)) return error;
     const bool is_valid =
@@ -220,7 +228,7 @@ CUresult cuMemRangeGetAttribute(void* data, size_t data_size, CUmem_range_attrib
 // Stores all attributes or none.
 CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes, CUmem_range_attribute* attributes,
                                  size_t attribute_count, CUdeviceptr address, size_t count) {
-  return guarded_outside_host_functions([&] {
+  return guarded_outside_host_functions(with_current_context([&](model::context&) {
     if (data == nullptr || data_sizes == nullptr || attributes == nullptr || attribute_count == 0 ||
         count == 0) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -236,7 +244,7 @@ CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes, CUmem_range_at
       model::managed_advice::query(*memory, address, count, attributes[i], out);
     }
     return CUDA_SUCCESS;
-  });
+  }));
 }
 
 CUresult cuMemPrefetchBatchAsync(CUdeviceptr* addresses, size_t* sizes, size_t count,
@@ -244,7 +252,7 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr* addresses, size_t* sizes, size_t c
                                  unsigned long long flags, CUstream stream) {
   const ranges batch{addresses, sizes, count, flags};
   const prefetch_targets targets{locations, indices, location_count};
-  return guarded_outside_host_functions(with_stream(stream, [&](model::stream& target_stream) {
+  return with_batch_stream(batch, stream, [&](model::stream& target_stream) {
     if (const CUresult error = check_ranges(target_stream, batch)) return error;
     if (const CUresult error = check_targets(targets, batch.count)) return error;
     std::size_t location_index = 0;
@@ -257,7 +265,7 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr* addresses, size_t* sizes, size_t c
                                              targets.locations[location_index]);
     }
     return CUDA_SUCCESS;
-  }));
+  });
 }
 
 // Only prefetches, because discarded memory may keep its contents.
@@ -272,9 +280,10 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* addresses, size_t* sizes
 // Only checks its arguments, because discarded memory may keep its contents.
 CUresult cuMemDiscardBatchAsync(CUdeviceptr* addresses, size_t* sizes, size_t count,
                                 unsigned long long flags, CUstream stream) {
-  return guarded_outside_host_functions(with_stream(stream, [&](model::stream& target_stream) {
-    return check_ranges(target_stream, {addresses, sizes, count, flags});
-  }));
+  const ranges batch{addresses, sizes, count, flags};
+  return with_batch_stream(batch, stream, [&](model::stream& target_stream) {
+    return check_ranges(target_stream, batch);
+  });
 }
 
 }  // namespace weir::embedded::entry

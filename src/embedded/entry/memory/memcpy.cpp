@@ -4,6 +4,7 @@
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/capture/capture.hpp"
+#include "embedded/model/stream/box_copy.hpp"
 #include "embedded/model/stream/transfer.hpp"
 
 namespace weir::embedded::entry {
@@ -17,15 +18,20 @@ using model::operand_kind;
 struct operand {
   CUdeviceptr address;
   operand_kind kind;
+  CUmemorytype type;  // as the node of a captured copy reports it
 };
 
 // The operands of functions with a direction in their name (cuMemcpyHtoD) and without one
 // (cuMemcpy). The device side of a direction must be memory known to the driver. The host side may
 // be any memory, even device memory. Functions without a direction accept any memory on both sides.
-operand device_operand(CUdeviceptr address) { return {address, operand_kind::known}; }
-operand any_operand(CUdeviceptr address) { return {address, operand_kind::any}; }
+operand device_operand(CUdeviceptr address) {
+  return {address, operand_kind::known, CU_MEMORYTYPE_DEVICE};
+}
+operand any_operand(CUdeviceptr address) {
+  return {address, operand_kind::any, CU_MEMORYTYPE_UNIFIED};
+}
 operand host_operand(const void* pointer) {
-  return {reinterpret_cast<CUdeviceptr>(pointer), operand_kind::any};
+  return {reinterpret_cast<CUdeviceptr>(pointer), operand_kind::any, CU_MEMORYTYPE_HOST};
 }
 
 // A linear copy, as the program passed it. `contexts` is null for a call that names no contexts.
@@ -35,10 +41,27 @@ struct linear_copy {
   const copy_contexts* contexts = nullptr;
 };
 
-// Finds the memory of both sides and calls submit(users, dst, src). A copy of 0 bytes succeeds with
-// any addresses and calls nothing.
+// Adds a checked copy to the graph that a stream captures into.
+CUresult capture_copy(const linear_copy& copy, model::capture& active_capture,
+                      model::stream& target_stream) {
+  const auto box_of = [](const operand& side) {
+    model::box_operand box{.type = side.type};
+    if (side.type == CU_MEMORYTYPE_HOST) {
+      box.host = reinterpret_cast<const void*>(side.address);
+    } else {
+      box.device = side.address;
+    }
+    return box;
+  };
+  return active_capture.add_copy(
+      target_stream,
+      model::description_of({box_of(copy.dst), box_of(copy.src), {copy.bytes, 1, 1}}));
+}
+
+// Finds the memory of both sides and calls submit(users, dst, src). Adds a node instead if the
+// stream captures. A copy of 0 bytes succeeds with any addresses and calls nothing.
 template <class Submit>
-CUresult locate_copy(const linear_copy& copy, const model::stream& target_stream, Submit&& submit) {
+CUresult locate_copy(const linear_copy& copy, model::stream& target_stream, Submit&& submit) {
   const auto& [dst, src, bytes, contexts] = copy;
   if (bytes == 0) return CUDA_SUCCESS;
   // A copy in a capture accesses the memory only when the graph runs.
@@ -52,15 +75,9 @@ CUresult locate_copy(const linear_copy& copy, const model::stream& target_stream
   if (const CUresult error = model::resolve_operand(
           src.address, bytes, src.kind, model::read_access, src_memory, access, users.src))
     return error;
+  if (model::capture* const active_capture = target_stream.capture())
+    return capture_copy(copy, *active_capture, target_stream);
   return submit(users, dst_memory, src_memory);
-}
-
-// Returns the copy that a captured node gets for a function without a direction: both sides report
-// CU_MEMORYTYPE_UNIFIED.
-model::pitched_copy_work unified_copy(const memory_operand& dst, const memory_operand& src,
-                                      std::size_t bytes) {
-  return {
-      .dst = dst.data, .src = src.data, .width = bytes, .dst_unified = true, .src_unified = true};
 }
 
 CUresult copy_sync(const linear_copy& copy) {
@@ -80,16 +97,11 @@ CUresult copy_sync(const linear_copy& copy) {
 CUresult copy_async(const linear_copy& copy, CUstream stream) {
   return guarded_outside_host_functions(
       with_stream_for_work(stream, [&](model::stream& target_stream) {
-        const bool is_unified = copy.dst.kind == operand_kind::any &&
-                                copy.src.kind == operand_kind::any &&
-                                target_stream.capture() != nullptr;
-        const auto submit = [&](const model::copy_users&, const memory_operand& dst,
-                                const memory_operand& src) {
-          return is_unified ? model::copy_async(target_stream, dst, src,
-                                                unified_copy(dst, src, copy.bytes))
-                            : model::copy_async(target_stream, dst, src, copy.bytes);
-        };
-        return locate_copy(copy, target_stream, submit);
+        return locate_copy(
+            copy, target_stream,
+            [&](const model::copy_users&, const memory_operand& dst, const memory_operand& src) {
+              return model::copy_async(target_stream, dst, src, copy.bytes);
+            });
       }));
 }
 

@@ -36,8 +36,9 @@ box_operand device_box(CUdeviceptr address) {
 }
 box_operand host_box(const void* pointer) { return {.type = CU_MEMORYTYPE_HOST, .host = pointer}; }
 
-// Checks a copy, finds its stream and calls submit(stream, users, dst, src, work). Returns an error
-// without a copy. A copy of an empty box succeeds with any addresses and calls nothing.
+// Checks a copy, finds its stream and calls submit(stream, users, dst, src, work). Adds a node
+// instead if the stream captures. Returns an error without a copy. A copy of an empty box succeeds
+// with any addresses and calls nothing.
 template <class Submit>
 CUresult submit_box(const std::optional<box_copy>& copy, CUstream stream,
                     const copy_contexts* contexts, Submit&& submit) {
@@ -45,6 +46,7 @@ CUresult submit_box(const std::optional<box_copy>& copy, CUstream stream,
     if (!copy) return CUDA_ERROR_INVALID_VALUE;
     model::stream* target_stream = nullptr;
     if (const CUresult error = find_stream(stream, target_stream)) return error;
+    if (const CUresult error = model::check_capture_valid(*target_stream)) return error;
     if (copy->size.empty()) return CUDA_SUCCESS;
     model::memory_operand dst;
     model::memory_operand src;
@@ -52,7 +54,10 @@ CUresult submit_box(const std::optional<box_copy>& copy, CUstream stream,
     const model::copy_users users = users_of_copy(*target_stream, contexts);
     const CUresult status =
         model::resolve_box(*copy, dst, src, work, access_time_of(*target_stream), users);
-    return status == CUDA_SUCCESS ? submit(*target_stream, users, dst, src, work) : status;
+    if (status != CUDA_SUCCESS) return status;
+    if (model::capture* const active_capture = target_stream->capture())
+      return active_capture->add_copy(*target_stream, model::description_of(*copy));
+    return submit(*target_stream, users, dst, src, work);
   });
 }
 
@@ -99,6 +104,11 @@ CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
 
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
   if (copy == nullptr) return copy_box_async(std::nullopt, stream);
+  const auto check = [](model::stream& target_stream) {
+    return model::check_not_capturing(target_stream);
+  };
+  if (const CUresult error = guarded_outside_host_functions(with_stream(stream, check)))
+    return error;
   const copy_contexts contexts{copy->dstContext, copy->srcContext};
   return copy_box_async(box_of(copy), stream, &contexts);
 }

@@ -135,6 +135,7 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* siz
     if (stream == CU_STREAM_LEGACY || stream == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* target_stream = nullptr;
     if (const CUresult error = find_stream(stream, target_stream)) return error;
+    if (const CUresult error = model::check_capture_valid(*target_stream)) return error;
     if (count == 0 || dsts == nullptr || srcs == nullptr || sizes == nullptr || attrs == nullptr ||
         indices == nullptr || !are_in_order({attrs, attr_count}, {indices, attr_count}, count)) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -165,25 +166,23 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* siz
 // Checks all copies before it submits any, so that an invalid copy prevents all.
 CUresult cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP* ops,
                                  unsigned long long flags, CUstream stream) {
-  return guarded_outside_host_functions(with_stream(stream, [&](model::stream& target_stream) {
-    if (target_stream.role() == model::stream_role::legacy || count == 0 || ops == nullptr ||
-        flags != 0) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (target_stream.capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-
+  if (is_legacy_stream(stream)) return reject_argument();
+  const auto copy_all = [&](model::stream& target_stream) {
+    if (count == 0 || ops == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     const model::memory_user user = copy_user_for(target_stream);
     std::vector<located_box> boxes(count);
     for (std::size_t i = 0; i < count; ++i) {
       if (const CUresult error = locate_box(ops[i], {user, user}, boxes[i])) return error;
     }
+    if (target_stream.capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     for (const located_box& box : boxes) {
       const CUresult status =
           model::copy_async(target_stream, box.dst, box.src, box.work, box.source_order);
       if (status != CUDA_SUCCESS) return status;
     }
     return CUDA_SUCCESS;
-  }));
+  };
+  return guarded_outside_host_functions(with_stream_for_work(stream, copy_all));
 }
 
 }  // namespace weir::embedded::entry

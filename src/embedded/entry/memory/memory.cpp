@@ -31,14 +31,15 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-  return guarded_outside_captures(with_current_context([&](model::context& context) {
-    if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (bytes == 0) {
-      *address = 0;
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    return model::memory::allocate_device(context.base(), bytes, address);
-  }));
+  const auto allocate = [&](model::context& context) {
+    return address != nullptr && bytes != 0
+               ? model::memory::allocate_device(context.base(), bytes, address)
+               : CUDA_ERROR_INVALID_VALUE;
+  };
+  return guarded([&] {
+    if (address != nullptr) *address = 0;  // also for a call that fails
+    return guarded_in_context_outside_captures(allocate);
+  });
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height,
@@ -80,10 +81,15 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr ad
 }
 
 CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
-  return guarded_outside_captures(with_current_context([&](model::context& context) {
-    if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return model::memory::allocate_pinned(context.base(), bytes, flags, pointer);
-  }));
+  const auto allocate = [&](model::context& context) {
+    return pointer != nullptr
+               ? model::memory::allocate_pinned(context.base(), bytes, flags, pointer)
+               : CUDA_ERROR_INVALID_VALUE;
+  };
+  return guarded([&] {
+    if (pointer != nullptr) *pointer = nullptr;  // also for a call that fails
+    return guarded_in_context_outside_captures(allocate);
+  });
 }
 
 CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) {
@@ -116,9 +122,9 @@ CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
 }
 
 CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
-  return guarded_outside_captures(with_current_context([&](model::context& context) {
+  return guarded_in_context_outside_captures([&](model::context& context) {
     return model::memory::register_host(context.base(), pointer, bytes, flags);
-  }));
+  });
 }
 
 CUresult cuMemHostUnregister(void* pointer) {

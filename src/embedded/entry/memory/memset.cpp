@@ -15,7 +15,8 @@ struct rows {
 };
 
 // Checks a memset, finds its memory and calls submit(dst, work). If there are no elements to set,
-// returns CUDA_SUCCESS for any address and calls nothing.
+// returns CUDA_SUCCESS for any address and calls nothing. In a capture it accepts any memory, as an
+// H200 does; a graph with a memset of unknown memory cannot be instantiated.
 template <class Element, class Submit>
 CUresult set_rows(CUdeviceptr address, Element value, const rows& shape,
                   const model::stream& target_stream, Submit&& submit) {
@@ -30,11 +31,13 @@ CUresult set_rows(CUdeviceptr address, Element value, const rows& shape,
   }
   if (address % sizeof(Element) != 0 || __builtin_add_overflow(bytes, row, &bytes))
     return CUDA_ERROR_INVALID_VALUE;
-  model::memory_operand dst;
-  const CUresult status =
-      model::resolve_operand(address, bytes, model::operand_kind::known, model::write_access, dst,
-                             access_time_of(target_stream), memory_user_for(target_stream));
-  if (status != CUDA_SUCCESS) return status;
+  model::memory_operand dst{reinterpret_cast<std::byte*>(address), nullptr};
+  if (target_stream.capture() == nullptr) {
+    const CUresult status =
+        model::resolve_operand(address, bytes, model::operand_kind::known, model::write_access, dst,
+                               model::access_time::now, memory_user_for(target_stream));
+    if (status != CUDA_SUCCESS) return status;
+  }
   return submit(dst, model::memset_work{dst.data, shape.pitch, shape.width, shape.height, value,
                                         sizeof(Element)});
 }

@@ -218,9 +218,10 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                CUdeviceptr pointer) {
+  if (value == nullptr) return reject_argument();
   return guarded_outside_captures([&] {
     allocation* found = model::address_map::find(pointer);
-    if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || found == nullptr) {
+    if (attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || found == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (found->kind == memory_kind::mapped) return CUDA_ERROR_NOT_SUPPORTED;

@@ -17,7 +17,7 @@ constexpr bool is_valid_mode(CUstreamCaptureMode mode) {
 }
 
 // If the stream captures, calls get_answer(stream, answer) with process::graphs_mutex held. Stores
-// the status in the answer and calls write(answer). A query of the legacy stream invalidates no
+// the status in the answer and returns write(answer). A query of the legacy stream invalidates no
 // capture, unlike a use of it.
 template <class Query, class Write>
 CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query get_answer,
@@ -32,8 +32,7 @@ CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query get
       get_answer(*target_stream, answer);
     }
     *status = answer.status;
-    write(answer);
-    return CUDA_SUCCESS;
+    return write(answer);
   });
 }
 
@@ -41,15 +40,10 @@ CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query get
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   return guarded([&] {
+    // Before find_stream(), because a use of the legacy stream can invalidate captures of blocking
+    // streams.
+    if (!is_valid_mode(mode)) return CUDA_ERROR_INVALID_VALUE;
     model::stream* target_stream = nullptr;
-    // Rejects an invalid mode before find_stream(), because a use of the legacy stream can
-    // invalidate captures of blocking streams.
-    if (!is_valid_mode(mode)) {
-      const CUresult status = find_stream_for_query(stream, target_stream);
-      return status == CUDA_SUCCESS || status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
-                 ? CUDA_ERROR_INVALID_VALUE
-                 : status;
-    }
     if (const CUresult error = find_stream(stream, target_stream)) return error;
     const std::lock_guard lock{model::this_process().graphs_mutex};
     return model::capture::begin(*target_stream, mode);
@@ -59,10 +53,12 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
 CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
                                      const CUgraphNode* dependencies, const CUgraphEdgeData* edges,
                                      size_t count, CUstreamCaptureMode mode) {
+  if (graph == nullptr || !is_valid_mode(mode))
+    return guarded([] { return CUDA_ERROR_INVALID_VALUE; });
   return guarded(with_stream(stream, [&](model::stream& target_stream) {
     const std::lock_guard lock{model::this_process().graphs_mutex};
     model::graph* target_graph = find_graph(graph);
-    if (target_graph == nullptr || !is_valid_mode(mode)) return CUDA_ERROR_INVALID_VALUE;
+    if (target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     // The errors of check_begin() take precedence over errors in the list of nodes.
     if (const CUresult error = model::capture::check_begin(target_stream)) return error;
     std::vector<model::graph_node*> predecessors;
@@ -74,19 +70,23 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-  return guarded(with_stream(stream, [&](model::stream& target_stream) {
+  const auto end = [&](model::stream& target_stream) {
     const std::lock_guard lock{model::this_process().graphs_mutex};
     model::graph* created = nullptr;
     const CUresult status =
         model::capture::end(target_stream, graph != nullptr ? &created : nullptr);
-    if (graph != nullptr) *graph = created == nullptr ? nullptr : created->handle();
+    if (created != nullptr) *graph = created->handle();
     return status;
-  }));
+  };
+  return guarded([&] {
+    if (graph != nullptr) *graph = nullptr;
+    return with_stream(stream, end)();
+  });
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   return query_capture(stream, status, model::capture::get_status,
-                       [](const model::capture::capture_info&) {});
+                       [](const model::capture::capture_info&) { return CUDA_SUCCESS; });
 }
 
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
@@ -98,18 +98,19 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* statu
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
                                    CUgraph* graph, const CUgraphNode** dependencies,
                                    const CUgraphEdgeData** edges, size_t* count) {
-  if (edges != nullptr && dependencies == nullptr) return CUDA_ERROR_INVALID_VALUE;
   // Another thread may be reading the arrays that an earlier call returned. get_info() overwrites
   // them, so it is used only if this call requests the frontier.
   const auto get_answer = dependencies != nullptr || count != nullptr ? model::capture::get_info
                                                                       : model::capture::get_status;
   return query_capture(stream, status, get_answer, [&](const model::capture::capture_info& answer) {
-    if (answer.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
+    if (answer.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
+    if (edges != nullptr && dependencies == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (id != nullptr) *id = answer.id;
     if (graph != nullptr) *graph = answer.captured_graph->handle();
     if (dependencies != nullptr) *dependencies = answer.frontier.data();
     if (edges != nullptr) *edges = answer.edges.data();
     if (count != nullptr) *count = answer.frontier.size();
+    return CUDA_SUCCESS;
   });
 }
 

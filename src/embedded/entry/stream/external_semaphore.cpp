@@ -41,7 +41,7 @@ CUresult collect_uses(const CUexternalSemaphore* semaphores, const Params* param
 template <class Params, class Submit>
 CUresult submit_uses(const CUexternalSemaphore* semaphores, const Params* params, unsigned count,
                      CUstream stream, Submit submit) {
-  return guarded(with_stream(stream, [&](model::stream& found) {
+  return guarded(with_stream_for_work(stream, [&](model::stream& found) {
     std::vector<model::semaphore_use> uses;
     if (const CUresult error = collect_uses(semaphores, params, count, uses)) return error;
     if (found.capture() != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
@@ -56,7 +56,7 @@ CUresult submit_uses(const CUexternalSemaphore* semaphores, const Params* params
 // driver takes ownership of the descriptor.
 CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore,
                                    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC* desc) {
-  return guarded_outside_captures(with_current_context([&](model::context&) {
+  return guarded_in_context_outside_captures([&](model::context&) {
     if (semaphore == nullptr || desc == nullptr || desc->flags != 0 ||
         !are_all_zero(desc->reserved))
       return CUDA_ERROR_INVALID_VALUE;
@@ -70,12 +70,12 @@ CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore,
     return open_object(table, semaphore, [&](model::external_semaphore& created) {
       return created.open(desc->handle.fd, kind) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
     });
-  }));
+  });
 }
 
 // Signals and waits that were submitted before this call still run.
 CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
-  return guarded_outside_host_functions([&] {
+  return guarded_outside_captures([&] {
     if (semaphore == nullptr) return CUDA_ERROR_INVALID_VALUE;
     auto& table = model::this_process().external_semaphores;
     model::external_semaphore* const found = table.find(semaphore);

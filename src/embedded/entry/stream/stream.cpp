@@ -11,9 +11,9 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// How query_stream() treats a capturing stream. `answered`: answers the query. `refused`:
-// returns an error and invalidates the capture. As on an H200, some queries count as uses of the
-// stream.
+// How query_stream() treats a capturing stream. `answered`: answers the query, unless the capture
+// is invalid. `refused`: returns an error and invalidates the capture. As on an H200, some queries
+// count as uses of the stream.
 enum class in_capture { answered, refused };
 
 // Looks up a stream and stores question(stream) in `*out`.
@@ -25,6 +25,8 @@ CUresult query_stream(CUstream handle, Answer* out, Query question) {
     if (const CUresult error = find_stream(handle, stream)) return error;
     if (Reaction == in_capture::refused) {
       if (const CUresult error = model::check_not_capturing(*stream)) return error;
+    } else if (const CUresult error = model::check_capture_valid(*stream)) {
+      return error;
     }
     *out = question(*stream);
     return CUDA_SUCCESS;
@@ -145,7 +147,7 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* u
 }
 
 CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue* value) {
-  return guarded(with_stream(stream, [&](model::stream& found) {
+  return guarded(with_stream_for_work(stream, [&](model::stream& found) {
     return value == nullptr ? CUDA_ERROR_INVALID_VALUE
                             : model::get_attribute(found, attribute, *value);
   }));
@@ -153,16 +155,17 @@ CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attribute, CUstrea
 
 CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attribute,
                               const CUstreamAttrValue* value) {
-  return guarded(with_stream(stream, [&](model::stream& found) {
+  return guarded(with_stream_for_work(stream, [&](model::stream& found) {
     return value == nullptr ? CUDA_ERROR_INVALID_VALUE
                             : model::set_attribute(found, attribute, *value);
   }));
 }
 
 CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
-  return guarded(with_stream(dst, [&](model::stream& target_stream) {
+  return guarded(with_stream_for_work(dst, [&](model::stream& target_stream) {
     model::stream* source_stream = nullptr;
     if (const CUresult error = find_stream(src, source_stream)) return error;
+    if (const CUresult error = model::check_capture_valid(*source_stream)) return error;
     return model::copy_attributes(target_stream, *source_stream);
   }));
 }

@@ -123,7 +123,7 @@ bool capture::all_joined() const {
 void capture::get_status(stream& target_stream, capture_info& out) noexcept {
   const capture* const active = target_stream.capture();
   if (active == nullptr) return;
-  out.id = active->id_;
+  out.id = active->graph_->number();
   out.status =
       active->valid_ ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
   if (active->valid_) out.captured_graph = active->graph_;
@@ -246,6 +246,11 @@ CUresult capture::add_kernel(stream& target_stream, kernel_params params,
   } catch (const std::bad_alloc&) {  // the other edges stay full dependencies, which are stricter
   }
   return status;
+}
+
+CUresult capture::add_copy(stream& target_stream, const CUDA_MEMCPY3D& description) {
+  const std::lock_guard lock{this_process().graphs_mutex};
+  return add_node(target_stream, copy_params{description, target_stream.owner().handle()});
 }
 
 CUresult capture::add_batch(stream& target_stream,

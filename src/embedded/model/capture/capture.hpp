@@ -35,8 +35,8 @@ enum class frontier_change : std::uint8_t { add, replace };
 //
 // Objects are reused and never freed, so a stream may read its capture pointer without a lock. The
 // data of a capture is guarded by the lock of the graphs (process::graphs_mutex). add(),
-// add_kernel(), add_batch(), allocate() and free() take this lock. The caller of any other member
-// holds it.
+// add_kernel(), add_copy(), add_batch(), allocate() and free() take this lock. The caller of any
+// other member holds it.
 //
 // Thread safety: all members may be called from any thread.
 class capture {
@@ -97,6 +97,8 @@ class capture {
   // another thread has ended the capture.
   abi::CUresult add_kernel(stream& target_stream, kernel_params params,
                            launch_dependency dependency);
+  // Like add_kernel(), for a copy. Its node reports the copy as the program described it.
+  abi::CUresult add_copy(stream& target_stream, const abi::CUDA_MEMCPY3D& description);
   // Like add_kernel(), for a batch of value operations.
   abi::CUresult add_batch(stream& target_stream,
                           std::span<const abi::CUstreamBatchMemOpParams> operations);

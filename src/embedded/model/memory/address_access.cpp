@@ -18,13 +18,14 @@ using namespace abi;
 namespace {
 
 CUmemAccess_flags access_of(const mapping& target_mapping, const CUmemLocation& accessor) {
-  // As on an H200, a query for the host reports the highest access of any device.
+  CUmemAccess_flags found = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  // As on an H200, a query for the host reports at least the highest access of any device.
   if (accessor.type == CU_MEM_LOCATION_TYPE_HOST)
-    return target_mapping.record->access.load(std::memory_order_relaxed);
+    found = target_mapping.record->access.load(std::memory_order_relaxed);
   for (const CUmemAccessDesc& desc : target_mapping.access) {
-    if (same_location(desc.location, accessor)) return desc.flags;
+    if (same_location(desc.location, accessor)) found = std::max(found, desc.flags);
   }
-  return CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  return found;
 }
 
 // Sets the access of a location to a mapping. Streams of all devices get the highest access of any
@@ -51,7 +52,7 @@ bool is_accessor(const CUmemLocation& accessor) {
 }
 
 // Returns an error if `requested` is not possible for memory at `memory_location`. The host cannot
-// have access to the memory of a device.
+// have access to the memory of a device; to set that it has none is allowed.
 CUresult check_access(const CUmemAccessDesc& requested, const CUmemLocation& memory_location) {
   if (requested.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
       requested.flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
@@ -59,6 +60,7 @@ CUresult check_access(const CUmemAccessDesc& requested, const CUmemLocation& mem
     return CUDA_ERROR_INVALID_VALUE;
   if (!is_accessor(requested.location)) return CUDA_ERROR_INVALID_VALUE;
   return requested.location.type != CU_MEM_LOCATION_TYPE_DEVICE &&
+                 requested.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
                  memory_location.type == CU_MEM_LOCATION_TYPE_DEVICE
              ? CUDA_ERROR_NOT_SUPPORTED
              : CUDA_SUCCESS;

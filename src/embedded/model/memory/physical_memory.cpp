@@ -102,13 +102,22 @@ CUresult check_location(const CUmemLocation& location) {
 // Returns an error if cuMemCreate cannot make memory with these properties.
 CUresult check_properties(const CUmemAllocationProp& requested) {
   constexpr unsigned windows_types = CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT;
+  const CUresult location_status = check_location(requested.location);
+  if (location_status == CUDA_ERROR_INVALID_DEVICE) return location_status;
   if (requested.type != CU_MEM_ALLOCATION_TYPE_PINNED ||
       (requested.requestedHandleTypes & windows_types) != 0 ||
       requested.win32HandleMetaData != nullptr ||
       requested.allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return check_location(requested.location);
+  return location_status;
+}
+
+// Returns the properties as queries report them. Memory of the host is on its only NUMA node.
+CUmemAllocationProp reported(CUmemAllocationProp properties) noexcept {
+  if (properties.location.type == CU_MEM_LOCATION_TYPE_HOST)
+    properties.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
+  return properties;
 }
 
 }  // namespace
@@ -135,7 +144,7 @@ CUresult create(std::size_t bytes, const CUmemAllocationProp& requested,
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   try {
-    *out = adopt(std::move(pages), std::move(segment), requested, target_device);
+    *out = adopt(std::move(pages), std::move(segment), reported(requested), target_device);
   } catch (...) {
     if (target_device != nullptr) target_device->release_memory(bytes);
     throw;

@@ -63,7 +63,7 @@ CUresult resolve_box(const box_operand& operand, const box_extent& size,
   if (operand.pitch > max_pitch && !one_row) return CUDA_ERROR_INVALID_VALUE;
   out.pitch = operand.pitch != 0 ? operand.pitch : row_end;
   const std::size_t rows = operand.rows != 0 ? operand.rows : slice_end;
-  if (out.pitch < row_end || (size.depth > 1 && rows < slice_end)) return CUDA_ERROR_INVALID_VALUE;
+  if (out.pitch < row_end || rows < slice_end) return CUDA_ERROR_INVALID_VALUE;
 
   out.slice = multiply_add(rows, out.pitch, 0);
   const std::size_t offset =

@@ -52,6 +52,36 @@ box_copy describe(const Copy3D& c) {
           {c.WidthInBytes, c.Height, c.Depth}};
 }
 
+// The reverse of describe().
+inline abi::CUDA_MEMCPY3D description_of(const box_copy& copy) {
+  const auto& [dst, src, size] = copy;
+  return {.srcXInBytes = src.x,
+          .srcY = src.y,
+          .srcZ = src.z,
+          .srcLOD = src.level,
+          .srcMemoryType = src.type,
+          .srcHost = src.host,
+          .srcDevice = src.device,
+          .srcArray = src.array,
+          .reserved0 = nullptr,
+          .srcPitch = src.pitch,
+          .srcHeight = src.rows,
+          .dstXInBytes = dst.x,
+          .dstY = dst.y,
+          .dstZ = dst.z,
+          .dstLOD = dst.level,
+          .dstMemoryType = dst.type,
+          .dstHost = const_cast<void*>(dst.host),
+          .dstDevice = dst.device,
+          .dstArray = dst.array,
+          .reserved1 = nullptr,
+          .dstPitch = dst.pitch,
+          .dstHeight = dst.rows,
+          .WidthInBytes = size.width,
+          .Height = size.height,
+          .Depth = size.depth};
+}
+
 // Finds the memory of both sides of a copy whose box is not empty, the source first, and fills in
 // `work`. The default `users` may access all memory. Returns CUDA_SUCCESS or an error.
 abi::CUresult resolve_box(const box_copy& copy, memory_operand& dst, memory_operand& src,
