@@ -235,6 +235,14 @@ void device_odd_cases() {
       r.k("m" + std::to_string(m) + ".was", mode);
     }
   });
+
+  add("device.surface_limits", [](Rec& r) {
+    for (int a = 55; a <= 68; ++a) {
+      int value = -7;
+      OK(cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(a), g.dev));
+      r.k("a" + std::to_string(a), value);
+    }
+  });
 }
 
 }  // namespace weir::conformance

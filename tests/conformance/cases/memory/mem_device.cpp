@@ -129,6 +129,19 @@ void mem_device_cases() {
     r.k("free", cuMemFreeHost(p));
     r.k("again", cuMemFreeHost(p));
   });
+  add("mem.failures_write_zero", ISO, [](Rec& r) {
+    CUdeviceptr p = 7;
+    void* h = &p;
+    OK(cuCtxSetCurrent(nullptr));
+    r.k("alloc", cuMemAlloc(&p, 256));
+    r.k("alloc.is", p);
+    r.k("host", cuMemHostAlloc(&h, 0, 0));
+    r.k("host.zero", h == nullptr);
+    int value = 0;
+    r.k("range", cuMemRangeGetAttribute(&value, sizeof value, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
+                                        g.dbuf, 0));
+    OK(cuCtxSetCurrent(g.ctx));
+  });
 }
 
 }  // namespace weir::conformance

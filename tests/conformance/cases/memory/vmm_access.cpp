@@ -197,6 +197,28 @@ void vmm_access_cases() {
     r.k("sync", cuCtxSynchronize());
     r.k("access", open_access(a, kGrain));
   });
+  add("vmm.access_of_host", [](Rec& r) {
+    Mapped a;
+    const CUmemLocation host = place(CU_MEM_LOCATION_TYPE_HOST);
+    rec_set_access(r, "device_memory_none", a, kGrain, host, 0);
+    rec_set_access(r, "device_memory_read", a, kGrain, host, 1);
+    CUmemAllocationProp on_host = on_device();
+    on_host.location = place(CU_MEM_LOCATION_TYPE_HOST, 99);
+    CUmemGenericAllocationHandle h = 0;
+    OK(cuMemCreate(&h, kGrain, &on_host, 0));
+    CUmemAllocationProp told = on_device();
+    OK(cuMemGetAllocationPropertiesFromHandle(&told, h));
+    r.k("location", static_cast<int>(told.location.type));
+    r.k("location.id", told.location.id);
+    Range b;
+    OK(cuMemMap(b, kGrain, 0, h, 0));
+    rec_set_access(r, "host_memory_read", b, kGrain, host, 1);
+    rec_access(r, "host_memory", b, host);
+    OK(cuMemRelease(h));
+    on_host.location = place(CU_MEM_LOCATION_TYPE_DEVICE, 99);
+    on_host.type = static_cast<CUmemAllocationType>(0);
+    r.k("unknown_device_and_type", cuMemCreate(&h, kGrain, &on_host, 0));
+  });
 }
 
 }  // namespace weir::conformance
