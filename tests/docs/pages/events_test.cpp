@@ -38,7 +38,7 @@ TEST(EventsPage, TimedEventsMeasureTime) {
 TEST(EventsPage, AGraphRecordsAnEventAtEachLaunch) {
   const weir::device gpu;
   const weir::stream s{gpu}, t{gpu};
-  const weir::buffer<int> x{s, 1000}, y{s, 1000};
+  weir::buffer<int> x{s, 1000}, y{s, 1000};
   // [events-external]
   weir::event half{gpu};
   weir::graph g = weir::capture(s, [&] {
