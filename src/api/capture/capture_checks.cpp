@@ -26,7 +26,7 @@ struct found_capture {
 
 // Returns a text such as "the capture begun at main.cpp:12 in own_thread mode by thread 4711, which
 // stays valid".
-std::string to_text(const found_capture& found) {
+std::string with_state(const found_capture& found) {
   return fmt::format(
       "{}, which {}", to_text(found.capture),
       found.invalidation.call == nullptr ? "stays valid" : "was " + to_text(found.invalidation));
@@ -70,7 +70,7 @@ void throw_if_event_captured(CUevent event, const char* call, call_site at) {
       fmt::format("the event was recorded in {}, and orders only the work inside it; record the "
                   "event again outside before the host queries it or waits for it, or record it "
                   "there with weir::external",
-                  to_text(*capture)),
+                  with_state(*capture)),
       at);
 }
 
@@ -82,7 +82,7 @@ void throw_context_captured(const std::optional<active_capture>& capture, CUcont
   throw_error(errc::stream_capture_unsupported, call, to_string(context_ref{context}),
               fmt::format("a stream of the context takes part in {}; wait for single "
                           "streams, or for the context after the capture ends",
-                          to_text(*capture)),
+                          with_state(*capture)),
               at);
 }
 
@@ -115,7 +115,7 @@ void throw_if_graph_captured(CUgraph graph, const char* call, call_site at) {
       errc::illegal_state, call, to_string(graph_ref{graph}),
       fmt::format("the graph {} {}; end that capture first",
                   capture->capture.graph == graph ? "is the target of" : "contains the target of",
-                  to_text(*capture)),
+                  with_state(*capture)),
       at);
 }
 
@@ -126,7 +126,7 @@ void throw_if_part_captured(CUgraph graph, CUgraphNode node, const char* call, c
   if (!capture) return;
   throw_error(errc::illegal_state, call, to_string(graph_node{node, graph}),
               fmt::format("the node contains the target graph of {}; end that capture first",
-                          to_text(*capture)),
+                          with_state(*capture)),
               at);
 }
 
