@@ -110,7 +110,8 @@ TEST_F(GraphNodeFaults, ChangingNodesReportsEachFailedCall) {
   graph_exec exec = g.instantiate();
   every_call_may_fail([&] { a.set(fill_parameters{x, 2}); });
   every_call_may_fail([&] { b.set(copy_parameters{x, host}); });
-  every_call_may_fail([&] { c.set(host_function_parameters{[](void*) {}, nullptr}); });
+  // node_owners_test.cpp has c.set(): the node releases an owner, and a failure of that call
+  // reaches the handler.
   every_call_may_fail([&] { d.set(event_record_parameters{e}); });
   every_call_may_fail([&] { f.set(event_wait_parameters{e}); });
   every_call_may_fail([&] { h.set(value_batch_parameters{value_batch{}.write(w, 2)}); });
