@@ -12,13 +12,13 @@ using namespace std::chrono_literals;
 
 void offloaded_operation::expect_offload(const timeline& line) noexcept {
   line_ = &line;
-  stage_ = not_started;
+  stage_ = (stage_ | stage_mask) + 1;  // the next step, not started
 }
 
 void offloaded_operation::wait_until_finished(offload_target target,
                                               std::chrono::nanoseconds timeout) noexcept {
   constexpr int max_spins = 200;  // some 10 us
-  for (int spins = 0; spins < max_spins && stage_ != finished; ++spins) os::pause();
+  for (int spins = 0; spins < max_spins && current_stage() != finished; ++spins) os::pause();
   // The operation may poll a word and yield, which the kernel reports as running. On a busy machine
   // it then gets little processor time, so the total wait is limited, too.
   const auto max_elapsed = 10 * timeout;
@@ -31,7 +31,7 @@ void offloaded_operation::wait_until_finished(offload_target target,
     // sets `started`.
     const bool is_next = running(target) == 0;
     elapsed = std::chrono::steady_clock::now() - start;
-    if (stage_ == not_started) {
+    if (current_stage() == not_started) {
       unpreempted = is_next ? 0ns : elapsed;
     } else {
       unpreempted = thread_stopwatch{thread_, cpu_time_before_}.unpreempted_time(elapsed);
@@ -44,25 +44,30 @@ bool offloaded_operation::wait_finished_for(std::chrono::nanoseconds limit) noex
   const auto end = std::chrono::steady_clock::now() + limit;
   for (;;) {
     const std::uint32_t observed_stage = stage_;
-    if (observed_stage == finished) return true;
+    if ((observed_stage & stage_mask) == finished) return true;
     const auto remaining = end - std::chrono::steady_clock::now();
     if (remaining <= 0ns) return false;
     os::futex_wait_for(stage_, observed_stage, remaining);
   }
 }
 
-void offloaded_operation::on_start(const timeline& line, offload_target target) noexcept {
+offloaded_operation::step_number offloaded_operation::on_start(const timeline& line,
+                                                               offload_target target) noexcept {
   ++running(target);
-  if (line_ != &line) return;
+  std::uint32_t step = stage_;
+  // Until an operation has started, no later step can own its timeline.
+  if (line_ != &line) return no_step;
   thread_ = this_thread_id();
   cpu_time_before_ = thread_cpu_time(thread_);
-  stage_ = started;
+  return stage_.compare_exchange_strong(step, step | started) ? step_number{step} : no_step;
 }
 
-void offloaded_operation::on_finish(const timeline& line, offload_target target) noexcept {
+// Leaves the stage of a later step unchanged.
+void offloaded_operation::on_finish(step_number step, offload_target target) noexcept {
   --running(target);
-  if (line_ != &line) return;
-  stage_ = finished;
+  auto expected = static_cast<std::uint32_t>(step) | started;
+  if (step == no_step || !stage_.compare_exchange_strong(expected, expected ^ started ^ finished))
+    return;
   os::futex_wake(stage_, 1);
 }
 

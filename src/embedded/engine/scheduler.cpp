@@ -282,9 +282,10 @@ void scheduler::run_offloaded(offload_threads& group) noexcept {
       group.parking.on_found();
       if (!group.queue.empty()) wake_or_start_thread(group);
       line->own_parked();
-      if (deterministic_) deterministic_->offloaded().on_start(*line, group.target);
+      auto step = offloaded_operation::no_step;
+      if (deterministic_) step = deterministic_->offloaded().on_start(*line, group.target);
       line->run(group.role, line->completed() + operations_per_turn_);
-      if (deterministic_) deterministic_->offloaded().on_finish(*line, group.target);
+      if (deterministic_) deterministic_->offloaded().on_finish(step, group.target);
       group.parking.on_finished();
       idle.reset();
     } else if (!idle.spin_once()) {

@@ -29,10 +29,10 @@ class OffloadedOperation : public ::testing::Test {
     std::latch started{1};
     std::jthread thread{[&, work] {
       test::pin_to_first_processor();
-      operation_.on_start(line, long_work);
+      const offloaded_operation::step_number step = operation_.on_start(line, long_work);
       started.count_down();
       work();
-      operation_.on_finish(line, long_work);
+      operation_.on_finish(step, long_work);
     }};
     started.wait();
     return thread;
@@ -119,6 +119,22 @@ TEST_F(OffloadedOperation, AbandonedWorkEndsNoLaterWait) {
   });
   release = true;
   release.notify_all();
+  operation_.wait_until_finished(long_work, 10s);
+  EXPECT_TRUE(ended);
+}
+
+// The thread of an abandoned operation releases the timeline before it calls on_finish().
+TEST_F(OffloadedOperation, AbandonedWorkEndsNoLaterWaitOfItsTimeline) {
+  operation_.expect_offload(line_);
+  const offloaded_operation::step_number abandoned = operation_.on_start(line_, long_work);
+  operation_.wait_until_finished(long_work, 1ms);
+  std::atomic<bool> ended{false};
+  operation_.expect_offload(line_);
+  const std::jthread thread = begin(line_, [&] {
+    operation_.on_finish(abandoned, long_work);
+    compute_for(2ms);
+    ended = true;
+  });
   operation_.wait_until_finished(long_work, 10s);
   EXPECT_TRUE(ended);
 }
