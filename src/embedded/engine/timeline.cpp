@@ -307,6 +307,9 @@ stop_reason timeline::run(runner_kind role, std::uint64_t limit, std::uint32_t m
         enqueue_run_next();
     }
     if (op.body != nullptr && !is_skipped(op)) op.body(op);
+    // The streams take turns: the next host function of this one is passed on behind the others.
+    if (op.kind == operation_kind::host && role == runner_kind::host_thread)
+      role = runner_kind::host_thread_after_function;
     queue_.pop();
     publish_completed(++done);
   }

@@ -34,8 +34,15 @@ enum class stop_reason : std::uint8_t {
 // Which thread runs a timeline. A helper is a program thread that waits. All host functions run on
 // host_thread, one thread of the driver, which leaves long work to other threads. A step of a
 // deterministic schedule leaves host functions and long work to other threads, and waits for these
-// threads for a limited time.
-enum class runner_kind : std::uint8_t { worker, helper, host_thread, step };
+// threads for a limited time. The host thread runs one host function of a timeline, and is then its
+// host_thread_after_function: it leaves the next host function to a later turn.
+enum class runner_kind : std::uint8_t {
+  worker,
+  helper,
+  host_thread,
+  host_thread_after_function,
+  step
+};
 
 // Operations that run in order, and the count of completed ones. Each stream has a timeline, and
 // so does each branch of an executable graph.

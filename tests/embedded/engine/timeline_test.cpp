@@ -233,6 +233,34 @@ TEST_F(Timeline, HostFunctionsRunOnOneDriverThread) {
   b.release_when_drained();
 }
 
+// The host functions of different timelines take turns, as on a GPU.
+TEST_F(Timeline, AHostFunctionOvertakesTheBacklogOfAnotherTimeline) {
+  if (scheduler::instance().deterministic() != nullptr)
+    GTEST_SKIP() << "the seed chooses which timeline is next";
+  constexpr int backlog = 100;
+  timeline& a = timeline::acquire();
+  timeline& b = timeline::acquire();
+  std::atomic<bool> open{false};
+  auto block = [&] {
+    while (!open) std::this_thread::yield();
+  };
+  int ran_in_a = 0;  // not synchronized: one thread runs the host functions
+  int ran_before_b = backlog;
+  auto count = [&] { ++ran_in_a; };
+  auto note = [&] { ran_before_b = ran_in_a; };
+  submit(a, block, operation_kind::host);
+  for (int i = 0; i < backlog; ++i) submit(a, count, operation_kind::host);
+  const point end_of_b = submit(b, note, operation_kind::host);
+  while ((b.state() & timeline::parked) == 0 && !end_of_b.reached()) std::this_thread::yield();
+  open = true;
+  wait(end_of_b);
+  wait(a.submitted_point());
+  EXPECT_LE(ran_before_b, 2);
+  EXPECT_EQ(ran_in_a, backlog);
+  a.release_when_drained();
+  b.release_when_drained();
+}
+
 TEST_F(Timeline, ABlockedHostFunctionDoesNotBlockOtherWork) {
   timeline& a = timeline::acquire();
   timeline& b = timeline::acquire();
