@@ -188,7 +188,7 @@ void open_and_publish(Open open, call_site at) {
   register_fork_handlers();
   selected = opened;
   if (opened->services != nullptr) {
-    embedded_services.store(opened->services, std::memory_order_relaxed);
+    embedded_services.store(opened->services, std::memory_order_release);
     embedded_table.store(&opened->table, std::memory_order_release);
   }
   table_in_use.store(&selected->table, std::memory_order_release);

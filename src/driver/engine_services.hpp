@@ -24,6 +24,28 @@ struct work_context {
   unsigned long long generation = 0;
 };
 
+// What makes a deterministic schedule repeat the order of all work: it must follow from the
+// program's calls alone.
+//
+// Thread safety: all functions may be called from any thread, except for take_turn().
+struct deterministic_services {
+  // The reclaimer thread runs in turns, while a thread of the program waits. This asks for a turn.
+  // The reclaimer thread runs or has been created.
+  void (*request_turn)() noexcept;
+  // Called by the reclaimer thread: ends its turn, and returns when it has another one.
+  void (*take_turn)() noexcept;
+  // Gives the reclaimer thread a requested turn, and returns when the turn has ended.
+  void (*give_turn)() noexcept;
+  // Runs one operation of any stream, for a thread that waits for the reclaimer thread. Sleeps for
+  // a short time if none can run.
+  void (*run_operation)() noexcept;
+
+  // Enclose a call that may take long. Without them, a thread that makes no calls counts as
+  // inactive after some time, and work proceeds.
+  void (*begin_long_call)() noexcept;
+  void (*end_long_call)() noexcept;
+};
+
 // Thread safety: all functions may be called from any thread.
 struct engine_services {
   // Returns in `end` the point after all work that was queued in the stream so far, and in
@@ -64,12 +86,21 @@ struct engine_services {
 
   // Makes all devices fail with this code, as a failing kernel does.
   void (*fail_device)(CUresult code) noexcept;
+
+  // Null unless the schedule is deterministic.
+  const deterministic_services* deterministic;
 };
 
 // The embedded driver's services and its table. Null for other drivers, and for a drop-in of
 // another version of weir.
 inline constinit std::atomic<const engine_services*> embedded_services{nullptr};
 inline constinit std::atomic<const driver_table*> embedded_table{nullptr};
+
+// Returns the services of a deterministic schedule; null for other schedules and other drivers.
+[[nodiscard]] inline const deterministic_services* active_deterministic_services() noexcept {
+  const engine_services* const services = embedded_services.load(std::memory_order_acquire);
+  return services == nullptr ? nullptr : services->deterministic;
+}
 
 // Returns the services if the embedded driver is in use and no other table is installed over its
 // own. A program that installs a table wants to see all calls, which the services would bypass.

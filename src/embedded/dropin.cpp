@@ -64,7 +64,7 @@ namespace {
   {#base, version, WEIR_ADDRESS(symbol), WEIR_ADDRESS_##variant(symbol)},
 
 const weir::detail::dropin_identity identity{
-    WEIR_VERSION_STRING, sizeof(weir::detail::engine_services), &weir::embedded::services()};
+    WEIR_VERSION_STRING, sizeof(weir::detail::engine_services), &weir::embedded::services};
 
 const entry::proc exported_procs[] = {
     {weir::detail::dropin_identity_name, 0, &identity, &identity},

@@ -2,6 +2,8 @@
 // embedded/services.cpp - implements the engine services with the engine and the model.
 #include "embedded/services.hpp"
 
+#include "embedded/engine/deterministic_scheduler.hpp"
+#include "embedded/engine/scheduler.hpp"
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/entry/guard.hpp"
@@ -77,6 +79,24 @@ bool cancel_notification(const timeline_point& point, engine_callback& callback)
   return to_point(point).line->remove_callback(callback);
 }
 
+engine::deterministic_scheduler& steps() noexcept {
+  return *engine::scheduler::instance().deterministic();
+}
+
+void request_turn() noexcept {
+  steps().library_thread().request_turn();
+  steps().start_background_thread();
+}
+
+constexpr detail::deterministic_services deterministic_functions{
+    .request_turn = &request_turn,
+    .take_turn = []() noexcept { steps().library_thread().take_turn(); },
+    .give_turn = []() noexcept { steps().library_thread().give_turn(); },
+    .run_operation = []() noexcept { steps().step_or_sleep(); },
+    .begin_long_call = []() noexcept { steps().begin_long_call(); },
+    .end_long_call = []() noexcept { steps().end_long_call(); },
+};
+
 constexpr detail::engine_services engine_functions{
     .end_of_stream = &end_of_stream,
     .end_of_event = &end_of_event,
@@ -88,10 +108,20 @@ constexpr detail::engine_services engine_functions{
     .cancel_notification = &cancel_notification,
     .on_failure = &engine::add_failure_hook,
     .fail_device = &engine::fail_device,
+    .deterministic = nullptr,
 };
+
+constexpr detail::engine_services deterministic_engine_functions = [] {
+  detail::engine_services functions = engine_functions;
+  functions.deterministic = &deterministic_functions;
+  return functions;
+}();
 
 }  // namespace
 
-const detail::engine_services& services() noexcept { return engine_functions; }
+const detail::engine_services& services() noexcept {
+  return engine::scheduler::instance().deterministic() == nullptr ? engine_functions
+                                                                  : deterministic_engine_functions;
+}
 
 }  // namespace weir::embedded

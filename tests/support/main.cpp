@@ -20,6 +20,8 @@
 #include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
+#include "embedded/engine/deterministic_scheduler.hpp"
+#include "embedded/engine/scheduler.hpp"
 #include "support/peer.hpp"
 #include "support/time_limit.hpp"
 
@@ -91,6 +93,18 @@ class drain_before_each_test : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo&) override { weir::drain_deferred(); }
 };
 
+// Prints after each test a number that follows from the order of all operations so far, for
+// tests/api/same_order.py.
+class order_printer : public testing::EmptyTestEventListener {
+  void OnTestEnd(const testing::TestInfo& test) override {
+    const auto* const steps = weir::embedded::engine::scheduler::instance().deterministic();
+    if (steps == nullptr) return;
+    std::printf("order: %s.%s %llx%s\n", test.test_suite_name(), test.name(),
+                static_cast<unsigned long long>(steps->order()),
+                steps->has_multiple_threads() ? " threads" : "");
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -98,6 +112,7 @@ int main(int argc, char** argv) {
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   listeners.Append(new weir::test::time_limit);  // first: the others may wait
   listeners.Append(new drain_before_each_test);
+  if (std::getenv("WEIR_TEST_ORDER") != nullptr) listeners.Append(new order_printer);
   // A GPU's driver reads these when it starts: load everything at once, and use all hardware
   // queues, so that unrelated streams do not block each other.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);

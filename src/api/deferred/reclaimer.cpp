@@ -8,6 +8,7 @@
 #include "api/core/never_destroyed.hpp"
 #include "api/deferred/task_queue.hpp"
 #include "api/device/device_wait.hpp"
+#include "driver/engine_services.hpp"
 #include "driver/relaxed_thread_mode.hpp"
 #include "os/at_exit.hpp"
 #include "os/forked_child.hpp"
@@ -33,6 +34,7 @@ namespace detail {
 namespace {
 
 using std::chrono::microseconds;
+using std::chrono::steady_clock;
 
 // How long exit waits for deferred tasks.
 constexpr std::chrono::seconds exit_timeout{1};
@@ -81,6 +83,9 @@ class reclaimer {
     // Only a task that is added to an empty queue wakes the thread. If the thread does not run,
     // each task tries to start it.
     if ((first || !has_thread()) && start()) work_available_.notify_one();
+    if (const deterministic_services* const steps = active_deterministic_services();
+        steps != nullptr && has_thread())
+      steps->request_turn();
   }
 
   // Returns the number of tasks that are not done. Returns 0 if no thread will run them.
@@ -94,7 +99,9 @@ class reclaimer {
   void drain() noexcept {
     if (is_reclaimer_thread() || unfinished() == 0 || !start()) return;
     std::unique_lock lock{mutex_};
-    progress_.wait(lock, [this, last = end_epoch()] { return is_drained(last); });
+    const auto is_over = [this, last = end_epoch()] { return is_drained(last); };
+    run_turns(lock, is_over, steady_clock::time_point::max());
+    progress_.wait(lock, is_over);
   }
 
   // Called when the process exits, before statics are destroyed if possible. Waits for tasks until
@@ -106,7 +113,9 @@ class reclaimer {
     std::unique_lock lock{mutex_};
     if (std::exchange(exiting_, true)) return;
     const auto is_over = [this, last = end_epoch()] { return is_drained(last); };
-    if (drains && !progress_.wait_for(lock, exit_timeout, is_over))
+    const auto deadline = steady_clock::now() + exit_timeout;
+    if (drains) run_turns(lock, is_over, deadline);
+    if (drains && !progress_.wait_until(lock, deadline, is_over))
       driver_is_blocked = true;  // destructors of statics do not wait for the call in progress
     stopped_ = true;
     progress_.notify_all();
@@ -164,6 +173,22 @@ class reclaimer {
     return done_through_ >= last || stopped_;
   }
 
+  // Under a deterministic schedule, gives the thread turns until `is_over` returns true, and runs
+  // the operations for which its tasks wait. `lock` holds mutex_.
+  template <class Condition>
+  void run_turns(std::unique_lock<std::mutex>& lock, const Condition& is_over,
+                 steady_clock::time_point deadline) noexcept {
+    const deterministic_services* const steps = active_deterministic_services();
+    if (steps == nullptr) return;
+    for (bool is_first = true; !is_over() && steady_clock::now() < deadline; is_first = false) {
+      lock.unlock();
+      if (!is_first) steps->run_operation();
+      steps->request_turn();
+      steps->give_turn();
+      lock.lock();
+    }
+  }
+
   // Starts the thread if it does not run yet. Returns true if it runs.
   bool start() noexcept {
     {
@@ -188,10 +213,21 @@ class reclaimer {
     watch_exit();
     relax_capture_mode();
     for (microseconds delay = min_delay;;) {
+      if (const deterministic_services* const steps = active_deterministic_services())
+        steps->take_turn();
       const epoch end = epoch_.load(std::memory_order_acquire);
       run_pass();
-      sleep(end, delay);
+      end_pass(end, delay);
     }
+  }
+
+  // Sleeps until there is work. Under a deterministic schedule, run() sleeps until the next turn.
+  void end_pass(epoch end, microseconds& delay) {
+    const deterministic_services* const steps = active_deterministic_services();
+    if (steps == nullptr) return sleep(end, delay);
+    const std::lock_guard hold{mutex_};
+    publish(end - 1);
+    if (!retry_.empty()) steps->request_turn();
   }
 
   void run_pass() noexcept {

@@ -7,6 +7,7 @@
 #include "api/core/read_file.hpp"
 #include "compile/cache/cache.hpp"
 #include "compile/request.hpp"
+#include "driver/engine_services.hpp"
 
 #include <fmt/format.h>
 
@@ -65,9 +66,27 @@ errc code_of(compile::obstacle obstacle) noexcept {
                       failure.log(),          failure.compiler(), at};
 }
 
+// Encloses a compilation, during which a deterministic schedule of the embedded driver runs no
+// work.
+class compilation_scope {
+ public:
+  compilation_scope() noexcept {
+    if (steps_ != nullptr) steps_->begin_long_call();
+  }
+  compilation_scope(const compilation_scope&) = delete;
+  compilation_scope& operator=(const compilation_scope&) = delete;
+  ~compilation_scope() {
+    if (steps_ != nullptr) steps_->end_long_call();
+  }
+
+ private:
+  const detail::deterministic_services* const steps_ = detail::active_deterministic_services();
+};
+
 compile::product product_for(const program& source, device gpu, call_site at) {
   detail::require_outside_host_function(compile_call, gpu, at);
   const compile::request request = request_of(source, gpu, at);
+  const compilation_scope scope;
   try {
     if (gpu.is_embedded()) {
       return compile::cached(request, compile::host_identity(),

@@ -2,6 +2,7 @@
 // embedded/engine/operation.hpp - one unit of work of a stream, in one cache line.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -41,6 +42,10 @@ enum class operation_kind : std::uint8_t {
   return bytes > 16 * 1024 ? operation_kind::long_work : operation_kind::work;
 }
 
+// The number of submissions so far, by which schedule_kind::early orders operations. Counted under
+// the deterministic schedules only.
+inline constinit std::atomic<std::uint32_t> submission_clock{0};
+
 // A function and up to 48 bytes of payload, copied when it is enqueued. A larger payload is
 // allocated by the submitter and freed by the body.
 struct alignas(64) operation {
@@ -53,6 +58,7 @@ struct alignas(64) operation {
   body_fn body = nullptr;  // null: for wait_point, and for a wait that has ended
   operation_kind kind = operation_kind::work;
   bool runs_after_failure = false;  // runs even after the device has failed: callbacks, releases
+  std::uint32_t submission = 0;     // submission_clock when it was added to its timeline
   alignas(8) std::byte payload[payload_size];
 
   template <class Work>

@@ -25,7 +25,8 @@ class operation_queue {
   // Throws std::bad_alloc without adding anything.
   void push(const operation& op) {
     if (write_ == write_end_) next_write_chunk();
-    *write_++ = op;
+    *write_ = op;
+    write_++->submission = submission_clock.load(std::memory_order_relaxed);
     ++pushed_;
   }
   // Returns the number of operations pushed so far, including those that were popped.

@@ -12,22 +12,32 @@ namespace weir::embedded::engine {
 enum class schedule_kind : std::uint8_t {
   parallel,  // as soon as possible, on one thread for each processor, up to 16
   serial,    // one operation at a time, streams in turn; waiting threads do not run operations
-  // One operation at a time, of a stream that the seed chooses. Up to two operations run at each
+  // The others are deterministic: one operation at a time, chosen by a seed (step_strategy.hpp).
+  // Of a stream that the seed chooses. Under half of the seeds up to two operations run at each
   // submission, the others while a thread waits or the program is inactive.
   random,
-  // One operation at a time, and none before a thread waits or the program is inactive. The waiting
-  // thread then runs the operations that it needs. About one in eight operations is of a stream
-  // that the seed chooses.
+  // None before a thread waits or the program is inactive. The waiting thread then runs the
+  // operations that it needs. Under three of four seeds, one in 8, 16 or 64 operations on average
+  // is of a stream that the seed chooses.
   late,
+  // None before a thread waits or the program is inactive. Then the operation that was enqueued
+  // last of those that can run, whichever the thread waits for. The seed chooses other streams as
+  // under `late`.
+  early,
+  // Of the stream with the highest priority. The streams and the program have priorities, which the
+  // seed chooses, and changes at points that it draws.
+  priority,
+  // One of random, late, early and priority, by the seed.
+  explore,
 };
 
 struct schedule {
   schedule_kind kind = schedule_kind::parallel;
-  std::uint64_t seed = 0;  // used by schedule_kind::random and late only
+  std::uint64_t seed = 0;  // of the deterministic schedules
 };
 
-// The kind of operation that a step of a deterministic schedule (random, late) has run. Long work
-// is run by another thread: host functions, and kernels and copies that may take long.
+// The kind of operation that a step of a deterministic schedule has run. Long work is run by
+// another thread: host functions, and kernels and copies that may take long.
 enum class step_result : std::uint8_t { nothing, short_work, long_work };
 
 // How a thread that waits for a point, a position in a stream's work, reacts to a failure of the

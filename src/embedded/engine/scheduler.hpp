@@ -34,8 +34,8 @@ class scheduler {
   [[nodiscard]] schedule_kind kind() const noexcept { return schedule_.kind; }
   [[nodiscard]] unsigned max_workers() const noexcept { return max_workers_; }
 
-  // Returns the scheduler whose steps replace the workers under schedule_kind::random and late;
-  // null under other schedules.
+  // Returns the scheduler whose steps replace the workers under the deterministic schedules; null
+  // under schedule_kind::parallel and serial.
   [[nodiscard]] deterministic_scheduler* deterministic() const noexcept {
     return deterministic_.get();
   }

@@ -40,14 +40,6 @@ proc_line read_proc_file(pid_t thread, const char* file) noexcept {
   return result;
 }
 
-// Returns true if the thread is running or waiting for a processor.
-bool is_runnable(pid_t thread) noexcept {
-  const proc_line stat =
-      read_proc_file(thread, "stat");  // id, (name), state, ...; the name may contain parentheses
-  const std::size_t name_ends = stat.text().rfind(") ");
-  return name_ends != std::string_view::npos && stat.text().substr(name_ends + 2, 1) == "R";
-}
-
 }  // namespace
 
 pid_t this_thread_id() noexcept {
@@ -77,12 +69,19 @@ long timeslices_run(pid_t thread) noexcept {
   return timeslices;
 }
 
+bool thread_stopwatch::is_runnable() const noexcept {
+  const proc_line stat =
+      read_proc_file(thread_, "stat");  // id, (name), state, ...; the name may contain parentheses
+  const std::size_t name_ends = stat.text().rfind(") ");
+  return name_ends != std::string_view::npos && stat.text().substr(name_ends + 2, 1) == "R";
+}
+
 std::chrono::nanoseconds thread_stopwatch::unpreempted_time(
     std::chrono::nanoseconds elapsed) const noexcept {
   const std::chrono::nanoseconds cpu_time = thread_cpu_time(thread_);
   // Less CPU time than before means that the kernel has reused the thread id.
   if (cpu_time == 0ns || cpu_time < cpu_time_before_ || cpu_time - cpu_time_before_ >= elapsed ||
-      !is_runnable(thread_))
+      !is_runnable())
     return elapsed;
   return cpu_time - cpu_time_before_;
 }

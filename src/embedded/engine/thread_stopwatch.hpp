@@ -34,6 +34,9 @@ class thread_stopwatch {
   [[nodiscard]] std::chrono::nanoseconds unpreempted_time(
       std::chrono::nanoseconds elapsed) const noexcept;
 
+  // Returns true if the thread is running or waiting for a processor.
+  [[nodiscard]] bool is_runnable() const noexcept;
+
  private:
   pid_t thread_ = 0;
   std::chrono::nanoseconds cpu_time_before_{};

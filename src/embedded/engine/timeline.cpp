@@ -45,6 +45,8 @@ timeline& timeline::acquire() {
       timeline* line = free.back();
       free.pop_back();
       line->submission_lock_.reset_bias();
+      line->schedule_number = 0;
+      line->priority = 0;
       return *line;
     }
     free.reserve(++unused_timelines().created_count);  // so that returning one cannot fail

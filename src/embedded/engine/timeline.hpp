@@ -186,7 +186,13 @@ class alignas(64) timeline {
   }
   timeline* next_ready = nullptr;  // link of the ready list
   timeline* next_host = nullptr;   // link of the host list
-  bool in_active_list = false;     // of the deterministic scheduler, guarded by its lock
+  // Used by the deterministic scheduler, guarded by its locks.
+  bool in_active_list = false;
+  std::uint32_t schedule_number = 0;  // in the order of the first submissions; 0: none yet
+  std::uint64_t priority = 0;         // set by step_strategy.hpp; 0: follows from the number
+  // Returns when the next operation was added (submission_clock). The caller knows that the
+  // timeline has one, and that no other thread can become the owner.
+  [[nodiscard]] std::uint32_t next_submission() noexcept { return queue_.front().submission; }
 
   // Makes the calling thread the owner of a parked timeline. Only the thread that parked it or that
   // it was passed to by scheduler::offload() may call this.

@@ -149,6 +149,7 @@ bool run_ready_operations(point target) noexcept {
   constexpr int max_steps = 64;
   scheduler& sched = scheduler::instance();
   if (deterministic_scheduler* const scheduler_steps = sched.deterministic()) {
+    scheduler_steps->library_thread().give_turn();
     // The number of steps follows from the program's calls, not from the clock, so the order is
     // repeatable.
     for (int steps = 0; steps < max_steps && !target.reached() &&

@@ -127,6 +127,9 @@ TEST_F(Settings, TheScheduleIsConfigured) {
   } accepted[] = {{"parallel", schedule_kind::parallel, 0},
                   {"serial", schedule_kind::serial, 0},
                   {"random:7", schedule_kind::random, 7},
+                  {"early:0", schedule_kind::early, 0},
+                  {"priority:3", schedule_kind::priority, 3},
+                  {"explore:16", schedule_kind::explore, 16},
                   {"late:18446744073709551615", schedule_kind::late, 18446744073709551615U}};
   for (const auto& a : accepted) {
     const std::optional<settings> s = with("WEIR_EMBEDDED_SCHEDULE", a.value);

@@ -4,10 +4,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <string_view>
 #include <thread>
 
+#include "embedded/engine/scheduler.hpp"
 #include "embedded/memory/memory_fixture.hpp"
 
 namespace weir::embedded {
@@ -20,9 +19,7 @@ using detail::work_context;
 class EngineHelp : public memory_test {
  protected:
   static bool is_deterministic() {
-    const char* const schedule = std::getenv("WEIR_EMBEDDED_SCHEDULE");
-    const std::string_view in_use = schedule != nullptr ? schedule : "";
-    return in_use.starts_with("late") || in_use.starts_with("random");
+    return engine::scheduler::instance().deterministic() != nullptr;
   }
   timeline_point end_of_stream(CUstream stream) const {
     timeline_point end;

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 namespace weir::embedded::model {
 namespace {
@@ -59,8 +60,15 @@ std::optional<engine::schedule> parse_schedule(std::string_view text) noexcept {
   using enum engine::schedule_kind;
   if (text == "parallel") return engine::schedule{parallel};
   if (text == "serial") return engine::schedule{serial};
-  if (const auto seed = parse_seed(text, "random:")) return engine::schedule{random, *seed};
-  if (const auto seed = parse_seed(text, "late:")) return engine::schedule{late, *seed};
+  constexpr std::pair<std::string_view, engine::schedule_kind> with_seed[] = {
+      {"random:", random},
+      {"late:", late},
+      {"early:", early},
+      {"priority:", priority},
+      {"explore:", explore}};
+  for (const auto& [prefix, kind] : with_seed) {
+    if (const auto seed = parse_seed(text, prefix)) return engine::schedule{kind, *seed};
+  }
   return std::nullopt;
 }
 
@@ -99,7 +107,8 @@ std::optional<settings> read_settings(environment look_up, std::string& diagnost
           "or 2^30 of them",
           result.memory_per_device, diagnostic) ||
       !read_variable(look_up, "WEIR_EMBEDDED_SCHEDULE", parse_schedule,
-                     "parallel, serial, random:SEED or late:SEED, with a number as SEED",
+                     "parallel, serial, or explore, random, late, early or priority followed by "
+                     ":SEED, with a number as SEED",
                      result.schedule, diagnostic) ||
       !read_variable(look_up, "WEIR_EMBEDDED_THREADS", parse_threads,
                      "ordered or random:SEED, with a number as SEED", result.threads, diagnostic)) {
