@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
-#include <span>
 #include <vector>
 #include <weir/weir.hpp>
 
@@ -19,9 +18,8 @@ int main() {
   std::iota(pinned.begin(), pinned.end(), 0);
   weir::copy(s, pinned, there);
 
-  // A std::span selects a part of the memory.
-  const std::span first_ten{there.data(), 10};
-  weir::fill(s, first_ten, -1);
+  // A part of the memory.
+  weir::fill(s, there.first(10), -1);
 
   // Ordinary host memory works as well. It must exist until the copy is done: a temporary does not
   // compile, and sync_scope waits for the work of a block at the end of the block, also on an

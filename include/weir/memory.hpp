@@ -5,6 +5,7 @@
 
 #include <weir/core/error.hpp>
 #include <weir/memory/buffer.hpp>
+#include <weir/memory/buffer_part.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/copy_batch.hpp>
 #include <weir/memory/external_memory.hpp>

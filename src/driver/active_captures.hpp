@@ -24,4 +24,7 @@ inline void note_global_capture() noexcept {
     relaxed_mode_reasons.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Changes when such a capture begins or ends.
+inline constinit std::atomic<unsigned long long> capture_change_count{0};
+
 }  // namespace weir::detail

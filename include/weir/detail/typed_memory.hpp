@@ -3,7 +3,8 @@
 #pragma once
 
 #include <weir/core/call_site.hpp>
-#include <weir/detail/tracked_memory.hpp>
+#include <weir/detail/owned_memory.hpp>
+#include <weir/memory/buffer_part.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace weir::detail {
 
-/// The elements of a buffer. `Memory` derives from tracked_memory and frees the memory. Buffers
+/// The elements of a buffer. `Memory` derives from owned_memory and frees the memory. Buffers
 /// derive from this class and add how they are created and destroyed.
 template <class T, class Memory>
 class typed_memory {
@@ -25,10 +26,10 @@ class typed_memory {
   [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
 
   /// Tells weir that work in the stream uses this memory, for work that was not queued through
-  /// weir. Call it after each such work was queued. For a stream that weir owns, one call covers
-  /// all later work, too.
+  /// weir, and for kernels that get the address in a struct. Call it after each such work was
+  /// queued. For a stream that weir owns, one call covers all later work, too.
   void used_on(stream_ref stream, call_site at = call_site::current()) const {
-    if (memory_.register_use(stream, at)) memory_.record_use(stream, at);
+    if (tracked().register_use(stream, at)) tracked().record_use(stream, at);
   }
 
   /// Returns the address in this process. Device memory can be accessed by kernels only, not by the
@@ -42,8 +43,44 @@ class typed_memory {
   /// Returns true if there are no elements.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
+  /// Returns the part of `count` elements that begins at element number `first`, counted from 0.
+  /// weir's operations take a part where they take a buffer.
+  ///
+  /// Throws: `invalid_value` if the elements are not all in the buffer; `closed`.
+  [[nodiscard]] buffer_part<T> part(std::size_t first, std::size_t count,
+                                    call_site at = call_site::current()) {
+    return buffer_part<T>{data(), size(), tracked()}.part(first, count, at);
+  }
+  /// Returns the part of `count` elements that begins at element number `first`, counted from 0.
+  [[nodiscard]] buffer_part<const T> part(std::size_t first, std::size_t count,
+                                          call_site at = call_site::current()) const {
+    return buffer_part<const T>{data(), size(), tracked()}.part(first, count, at);
+  }
+  /// Returns the first `count` elements.
+  ///
+  /// Throws: as part().
+  [[nodiscard]] buffer_part<T> first(std::size_t count, call_site at = call_site::current()) {
+    return part(0, count, at);
+  }
+  /// Returns the first `count` elements.
+  [[nodiscard]] buffer_part<const T> first(std::size_t count,
+                                           call_site at = call_site::current()) const {
+    return part(0, count, at);
+  }
+  /// Returns the last `count` elements.
+  ///
+  /// Throws: as part().
+  [[nodiscard]] buffer_part<T> last(std::size_t count, call_site at = call_site::current()) {
+    return buffer_part<T>{data(), size(), tracked()}.last(count, at);
+  }
+  /// Returns the last `count` elements.
+  [[nodiscard]] buffer_part<const T> last(std::size_t count,
+                                          call_site at = call_site::current()) const {
+    return buffer_part<const T>{data(), size(), tracked()}.last(count, at);
+  }
+
   /// Returns the untyped memory. Used by weir's operations.
-  [[nodiscard]] const tracked_memory& tracked() const noexcept { return memory_; }
+  [[nodiscard]] const tracked_memory& tracked() const noexcept { return memory_.tracked(); }
 
  protected:
   template <class... From>

@@ -5,7 +5,7 @@
 
 #include <weir/core/call_site.hpp>
 #include <weir/detail/export.hpp>
-#include <weir/detail/tracked_memory.hpp>
+#include <weir/detail/owned_memory.hpp>
 #include <weir/device/device.hpp>
 
 #include <cstddef>
@@ -28,7 +28,7 @@ inline constexpr unsigned pinned_for_all_devices = 1;  ///< CU_MEMHOSTALLOC_PORT
 /// Memory that is not freed in the order of a stream. The reclaimer thread of weir frees it when
 /// the work that uses it has finished, so destroying it does not block. Classes that open or map
 /// existing memory derive from this class.
-class WEIR_EXPORT unordered_memory : public tracked_memory {
+class WEIR_EXPORT unordered_memory : public owned_memory {
  public:
   /// Allocates memory in the primary context of `gpu`. `flags` are the flags of cuMemHostAlloc for
   /// pinned memory, and of cuMemAllocManaged for managed memory; 0 for device memory.
@@ -44,9 +44,11 @@ class WEIR_EXPORT unordered_memory : public tracked_memory {
   void close(call_site at);
 
  protected:
-  unordered_memory() noexcept = default;
+  /// Creates the tracked_memory. The constructor of the derived class then gets the memory, and
+  /// calls own().
+  unordered_memory() { create_record(); }
 
-  const memory_deleter* deleter_ = nullptr;  ///< set by the constructor that gets the memory
+  const memory_deleter* deleter_ = nullptr;  ///< set before own() is called
   /// The context of the memory, or the object from which it was imported. Passed to deleter_.
   void* owner_ = nullptr;
 };

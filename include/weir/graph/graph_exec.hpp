@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace weir {
 
@@ -54,12 +55,13 @@ class graph_exec;
 
 namespace detail {
 
-/// A transaction of graph_exec::set(). The constructor stores the new owners of the node. commit()
-/// replaces the node's previous owners by them, after the driver has accepted the parameters.
-/// Without commit(), the destructor drops the new owners.
+/// A transaction of graph_exec::set(). The constructor stores the new owners of the node and the
+/// memory that the node uses. commit() replaces the node's previous owners by them, after the
+/// driver has accepted the parameters. Without commit(), the destructor drops them.
 class WEIR_EXPORT node_change {
  public:
-  node_change(graph_exec& exec, graph_node node, owner_list owners, call_site at);
+  node_change(graph_exec& exec, graph_node node, owner_list owners,
+              const std::vector<region>& memory, call_site at);
   node_change(const node_change&) = delete;
   node_change& operator=(const node_change&) = delete;
   ~node_change();
@@ -163,7 +165,8 @@ class WEIR_EXPORT graph_exec {
   /// executable is destroyed, and the launches before that have finished. Launches made directly
   /// through the driver (cuGraphLaunch) are not tracked, so their end is not awaited. Owners of a
   /// released executable are never freed. The parameters of a child graph also keep every owner
-  /// that the child graph keeps alive.
+  /// that the child graph keeps alive. The free of a buffer in `parameters` waits for the launches
+  /// that were queued before it.
   ///
   /// Throws: `invalid_value` for a node of another graph. Throws `invalid_value` for parameters
   /// whose kind of memory, context or shape differs from the node's. Throws
@@ -175,7 +178,7 @@ class WEIR_EXPORT graph_exec {
   void set(typename Parameters::node_type node, const Parameters& parameters,
            call_site at = call_site::current()) {
     const auto owners = detail::node_access::owners_in_exec(parameters, at);
-    detail::node_change change{*this, node, owners, at};
+    detail::node_change change{*this, node, owners, detail::node_access::memory_of(parameters), at};
     detail::node_access::set_in_exec(parameters, handle_, node, at);
     change.commit();
   }

@@ -120,10 +120,16 @@ template <class... Arguments>
   launch_slow(stream, config, launched, owned_arguments.list(values), answer);
 }
 
-/// Returns true if the use of the memory on the stream need not be recorded. That is so if the
-/// memory has no owner, belongs to the stream, or has recorded the stream already.
-[[nodiscard]] inline bool is_untracked(const region& memory, stream_ref stream) noexcept {
-  return memory.owner == nullptr || memory.owner->is_untracked_on(stream);
+/// Looks up the allocation of weir that contains the address. Returns true if its use on the stream
+/// need not be recorded, or if there is none.
+[[nodiscard]] WEIR_EXPORT bool is_address_untracked(const void* address,
+                                                    CUstream_st* stream) noexcept;
+
+/// Returns true if the use of the memory on the stream need not be recorded. That is so if weir has
+/// not allocated the memory, it belongs to the stream, or it has recorded the stream already.
+[[nodiscard]] inline bool is_argument_untracked(const region& memory, stream_ref stream) noexcept {
+  if (memory.owner != nullptr) return memory.owner->is_untracked_on(stream);
+  return memory.address == nullptr || is_address_untracked(memory.address, stream.get());
 }
 
 template <class... Arguments>
@@ -133,7 +139,7 @@ void launch_with(stream_ref stream, const launch_config& config, const launched_
   const kernel_info* const info = launched.target().info();
   direct_status answer = direct_status::not_called;
   if (info != nullptr && argument_table<Arguments...>::fits(*info) &&
-      (is_untracked(arguments.region(), stream) && ...)) [[likely]] {
+      (is_argument_untracked(arguments.region(), stream) && ...)) [[likely]] {
     answer = launch_directly(*info, config, stream.get(), values);
     if (answer == direct_status::success) [[likely]] {
       return;
@@ -155,7 +161,8 @@ void launch_with(stream_ref stream, const launch_config& config, const launched_
 /// these in in(), out() or inout() (launch_argument.hpp); the kernel receives the address. A
 /// container in host memory, such as std::vector, does not compile. Memory must live until the
 /// launch is done. Outside a capture, a buffer ensures that itself: it is freed only after the
-/// launch. A span does not, even if it is a part of a buffer.
+/// launch. A part, a span or a pointer into the buffer ensures it, too; a pointer in a struct does
+/// not, so call used_on() for its buffer.
 /// An error names the line of this call. A wrapper passes the call site of its caller with the
 /// kernel: launch(s, config, {k, at}, x).
 ///
@@ -166,15 +173,14 @@ void launch_with(stream_ref stream, const launch_config& config, const launched_
 /// failure inside the kernel is reported by the next call that checks the stream.
 /// In a capture: allowed; the launch becomes a node. If the capture was begun through weir, the
 /// graph keeps alive the kernel's module, and temporary buffers and shared pointers among the
-/// arguments. Other memory must live until no launch of the graph uses it; graph_ref::keep() gives
-/// an owner to the graph. A buffer that was allocated in the capture must be passed as an lvalue,
-/// not as a temporary: its destructor has to add the free node before the capture ends. In a
-/// capture begun through weir, the launch checks the grid, the block and the shared memory size
-/// before it calls the driver. If the kernel cannot have them, the launch throws and the capture
-/// stays valid.
-/// In a host function: throws `not_permitted`.
-/// Cost: one driver call and no allocation.
-/// Driver: cuLaunchKernel; cuLaunchKernelEx if the configuration needs it.
+/// arguments. Other memory must live until no launch of the graph uses it. A buffer's free waits
+/// for the launches of the graph that were queued before it; graph_ref::keep() gives an owner to
+/// the graph. A buffer that was allocated in the capture must be passed as an lvalue, not as a
+/// temporary: its destructor has to add the free node before the capture ends. In a capture begun
+/// through weir, the launch checks the grid, the block and the shared memory size before it calls
+/// the driver. If the kernel cannot have them, the launch throws and the capture stays valid. In a
+/// host function: throws `not_permitted`. Cost: one driver call and no allocation. Driver:
+/// cuLaunchKernel; cuLaunchKernelEx if the configuration needs it.
 template <class... Arguments>
 void launch(stream_ref stream, const launch_config& config, detail::launched_kernel launched,
             Arguments&&... arguments) {

@@ -59,7 +59,15 @@ class value_argument {
   [[nodiscard]] void* value() const noexcept {
     return const_cast<void*>(static_cast<const void*>(value_));
   }
-  [[nodiscard]] static constexpr detail::region region() noexcept { return {nullptr, 0, nullptr}; }
+  /// Returns the memory to which a pointer points, of unknown size. The address is null for other
+  /// values.
+  [[nodiscard]] constexpr detail::region region() const noexcept {
+    if constexpr (std::is_pointer_v<T>) {
+      return {const_cast<void*>(static_cast<const volatile void*>(*value_)), 1, nullptr};
+    } else {
+      return {nullptr, 0, nullptr};
+    }
+  }
   [[nodiscard]] static keep_alive_ref keep() noexcept { return {}; }
 
  private:

@@ -19,7 +19,7 @@ struct captured_memory;
 struct first_failure;
 
 /// Untyped stream-ordered memory: the part of buffer that does not depend on the element type.
-class WEIR_EXPORT stream_memory : public tracked_memory {
+class WEIR_EXPORT stream_memory : public owned_memory {
  public:
   stream_memory(stream_ref stream, std::size_t count, std::size_t element_bytes, call_site at);
   stream_memory(const memory_pool_ref& pool, stream_ref stream, std::size_t count,
@@ -65,15 +65,16 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
 ///
 ///   weir::buffer<float> x{s, 1000};                  // 1000 elements, on the device of s
 ///   weir::copy(s, host, x);                          // host: a vector of at most 1000 floats
-///   weir::fill(s, std::span{x.data(), 10}, 0.0f);    // a part of the buffer
+///   weir::fill(s, x.first(10), 0.0f);                // a part of the buffer
 ///
 /// Work queued on the buffer's stream after the allocation may use the buffer. The memory is freed
 /// after all work that was queued on that stream before the free.
 /// weir's operations (copy, fill, ...) record the other streams on which they use the buffer. The
-/// free waits for those streams too, on the device. weir cannot record other work: kernels launched
-/// with <<<>>>, library calls, and operations that were given a std::span or a raw address of the
-/// memory. After queueing such work on another stream, call used_on(). A buffer that is used only
-/// on its own stream needs no recording, which costs nothing then.
+/// free waits for those streams too, on the device. Operations that get a part of the buffer, a
+/// std::span or a pointer into it do likewise. weir cannot record other work: kernels launched with
+/// <<<>>>, library calls, and kernels that get the address in a struct. After queueing such work on
+/// another stream, call used_on(). A buffer that is used only on its own stream needs no recording,
+/// which costs nothing then.
 /// The caller orders the first use on another stream: other.wait(x.stream()). The buffer's stream
 /// and the streams that used it must live until the free. Streams owned by weir are kept alive;
 /// keep foreign streams alive yourself.
@@ -87,9 +88,12 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
 /// it, by a node behind all others. If the buffer's stream has already been joined, the free node
 /// is added to the stream in which the capture began, so that nothing must be joined again. If the
 /// capture is invalidated, the memory was never allocated and needs no free. The free of any other
-/// buffer is deferred until all open captures have ended. A buffer that was allocated in a capture
-/// and outlives it refers to the memory that a launch of the graph allocates. Destroying the buffer
-/// frees that memory if it is allocated at the time, and otherwise does nothing. weir tracks only
+/// buffer is deferred until all open captures have ended.
+/// A graph knows the buffers that its captured operations and its nodes use. The free of such a
+/// buffer waits for the launches that were queued before it. Later launches must not use it.
+/// A buffer that was allocated in a capture and outlives it refers to the memory that a launch of
+/// the graph allocates. Destroying the buffer frees that memory, after the launches that were
+/// queued before, if it is allocated at the time, and otherwise does nothing. weir tracks only
 /// launches of executables that were instantiated through weir: with others, destroy the buffer
 /// before the executable. In a host function: constructing throws `not_permitted`. Destroying is
 /// allowed; another thread frees the memory. Thread safety: const members, and copies from the

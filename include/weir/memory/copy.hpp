@@ -20,7 +20,8 @@ namespace detail {
 struct region {
   void* address;
   std::size_t bytes;
-  /// Null for memory without an owner of weir's, such as the memory of a span.
+  /// Null for a span or a pointer. The operation then looks for an allocation of weir that contains
+  /// the address.
   const tracked_memory* owner;
 };
 
@@ -73,14 +74,15 @@ concept copyable_to = memory_range<std::remove_reference_t<Source>> &&
 /// memory, of any device; the driver detects the kind. `source` may be shorter than `target`. Zero
 /// elements queue nothing.
 /// Both memories must live until the copy is done. Outside a capture, weir's buffers ensure that
-/// themselves: they are freed only after the copy. A temporary vector does not compile. A std::span
-/// keeps no memory alive, even if it is a part of a buffer. After a copy of a part of a buffer, on
-/// another stream than the buffer's, call used_on(). For host memory that is not pinned, the driver
+/// themselves: they are freed only after the copy. The same holds for a part of a buffer
+/// (x.part(first, count)), and for a std::span or a pointer into one, whose buffer is found by the
+/// address. A temporary vector does not compile. For host memory that is not pinned, the driver
 /// copies through a pinned buffer of its own, and the call may block for that.
 ///
 /// Throws: `invalid_value` if `source` is longer than `target`; nothing is queued.
 /// In a capture: allowed; each launch of the graph makes the copy. Both memories must live until no
-/// launch uses them; graph_ref::keep() gives an owner to the graph. Some drivers refuse pageable
+/// launch uses them. weir's buffers wait in their free for the launches that were queued before it;
+/// graph_ref::keep() gives an owner to the graph. Some drivers refuse pageable
 /// memory. A copy between buffers of two devices throws `stream_capture_unsupported`, and the
 /// capture stays valid.
 /// In a host function: throws `not_permitted`.

@@ -48,11 +48,12 @@ template <class T>
 /// `target` is memory that the stream's device can access: a buffer, a pinned_buffer, or a
 /// std::span of such memory. Its elements are trivially copyable and have 1, 2 or 4 bytes, the
 /// sizes that the driver supports. Zero elements queue nothing. The memory must live until the fill
-/// is done. Outside a capture, a buffer ensures that itself: it is freed only after the fill. A
-/// std::span does not, even if it is a part of a buffer.
+/// is done. Outside a capture, a buffer ensures that itself: it is freed only after the fill. So
+/// does the buffer of a part or a std::span.
 ///
 /// In a capture: allowed; adds a memset node. The memory must live until no launch of the graph
-/// uses it; graph_ref::keep() gives an owner to the graph.
+/// uses it. A buffer's free waits for the launches that were queued before it; graph_ref::keep()
+/// gives an owner to the graph.
 /// In a host function: throws `not_permitted`.
 /// Driver: cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async.
 template <class Target>

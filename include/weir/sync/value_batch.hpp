@@ -14,6 +14,10 @@
 
 namespace weir {
 
+namespace detail {
+struct region;
+}
+
 /// A list of steps (waits, writes and barriers) that one driver call queues in order, instead of
 /// one call for each step:
 ///
@@ -77,6 +81,8 @@ class WEIR_EXPORT value_batch {
   /// Returns the steps as size() elements of the driver's type CUstreamBatchMemOpParams. Used by
   /// weir's operations.
   [[nodiscard]] const void* data() const noexcept { return steps_.data(); }
+  /// Returns the words of the waits and writes. Used by weir's operations.
+  [[nodiscard]] std::vector<detail::region> words() const;
   /// Creates a batch from `count` elements of the driver's type. Used by weir's operations.
   [[nodiscard]] static value_batch from_raw(const void* data, std::size_t count);
 

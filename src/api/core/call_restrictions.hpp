@@ -27,10 +27,12 @@ class scoped_active_capture {
   scoped_active_capture() noexcept {
     active_capture_count.fetch_add(1, std::memory_order_relaxed);
     relaxed_mode_reasons.fetch_add(1, std::memory_order_relaxed);
+    capture_change_count.fetch_add(1, std::memory_order_relaxed);
   }
   scoped_active_capture(const scoped_active_capture&) = delete;
   scoped_active_capture& operator=(const scoped_active_capture&) = delete;
   ~scoped_active_capture() {
+    capture_change_count.fetch_add(1, std::memory_order_relaxed);
     active_capture_count.fetch_sub(1, std::memory_order_relaxed);
     relaxed_mode_reasons.fetch_sub(1, std::memory_order_relaxed);
   }

@@ -5,20 +5,37 @@
 
 #include "api/deferred/release_when_idle.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
 namespace weir::detail {
 
 bool exec_state::track_launch(stream_ref stream, call_site at) {
-  note_launch(captured);
-  if (!has_owners()) return false;
-  const bool held = recent_launches_->register_stream(stream.get(), {}, at);
+  bool must_record = note_launch(captured, stream.get(), at);
+  const bool is_capturing = any_capture_active();
+  for (const memory_reference& memory : used) {
+    if (is_capturing) note_captured_use(*memory, stream.get());
+    must_record |= memory->add_use(stream, at);
+  }
+  if (!has_owners()) return must_record;
+  must_record |= !recent_launches_->register_stream(stream.get(), {}, at);
   launched_.store(true, std::memory_order_relaxed);
-  return !held;
+  return must_record;
 }
 
-void exec_state::reserve(abi::CUgraphNode node, owner_list list) {
+void exec_state::mark_launch_end(stream_ref stream, call_site at) {
+  for (const auto& owner : captured) owner->allocations->launches->record(stream.get(), at);
+  for (const memory_reference& memory : used) memory->uses().record(stream.get(), at);
+  if (has_owners()) recent_launches_->record(stream.get(), at);
+}
+
+void exec_state::reserve(abi::CUgraphNode node, owner_list list,
+                         const std::vector<region>& memory) {
+  std::erase_if(used, [](const memory_reference& each) { return each->closed(); });
+  for (memory_reference& each : references_to(memory)) {
+    if (std::ranges::find(used, each) == used.end()) used.push_back(std::move(each));
+  }
   pending_owners_.clear();
   for (const keep_alive_ref& share : std::span{list.first, list.size}) {
     if (share) pending_owners_.push_back(share);

@@ -5,6 +5,7 @@
 #include "api/device/green_state.hpp"
 #include "api/graph/node_metadata.hpp"
 #include "api/memory/captured_memory.hpp"
+#include "api/memory/captured_uses.hpp"
 #include "api/memory/pending_uses.hpp"
 #include "driver/abi.hpp"
 
@@ -47,20 +48,23 @@ class exec_state {
   // is destroyed.
   captured_memory_owners captured;
 
+  // The memory of weir that the nodes use.
+  std::vector<memory_reference> used;
+
   [[nodiscard]] bool has_owners() const noexcept { return !owners_.empty(); }
   // Returns true if launches have to be tracked.
-  [[nodiscard]] bool tracks_launches() const noexcept { return has_owners() || !captured.empty(); }
-
-  // Called before a launch in `stream`. Returns true if there are owners and weir does not own the
-  // stream: then the caller must call mark_launch_end() after the launch, which records an event.
-  [[nodiscard]] bool track_launch(stream_ref stream, call_site at);
-  void mark_launch_end(stream_ref stream, call_site at) {
-    recent_launches_->record(stream.get(), at);
+  [[nodiscard]] bool tracks_launches() const noexcept {
+    return has_owners() || !captured.empty() || !used.empty();
   }
 
-  // Stores the new owners of the node and makes room for them. Called before set(), which is
-  // noexcept.
-  void reserve(abi::CUgraphNode node, owner_list owners);
+  // Called before a launch in `stream`. Returns true if weir does not own the stream: then the
+  // caller must call mark_launch_end() after the launch, which records events.
+  [[nodiscard]] bool track_launch(stream_ref stream, call_site at);
+  void mark_launch_end(stream_ref stream, call_site at);
+
+  // Stores the new owners of the node and makes room for them. From now on, launches use `memory`,
+  // too. Called before set(), which is noexcept.
+  void reserve(abi::CUgraphNode node, owner_list owners, const std::vector<region>& memory);
   // Called after the driver has set the node's parameters. Makes the reserved owners the node's
   // owners and releases the previous ones.
   void set(abi::CUgraphNode node) noexcept;

@@ -27,6 +27,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace weir {
 
@@ -115,11 +116,13 @@ std::unique_ptr<detail::exec_state> make_state(CUgraph_st* graph, CUctx_st* cont
   detail::tag_list tags = detail::get_tags(graph);
   detail::green_state_ref green{detail::acquire_green_state(context)};
   detail::captured_memory_owners captured = detail::get_captured_memory(graph);
-  if (tags.tags.empty() && green == nullptr && captured.empty()) return nullptr;
+  std::vector<detail::memory_reference> used = detail::get_graph_memory(graph);
+  if (tags.tags.empty() && green == nullptr && captured.empty() && used.empty()) return nullptr;
   auto state = std::make_unique<detail::exec_state>();
   state->tags = std::move(tags);
   state->green = std::move(green);
   state->captured = std::move(captured);
+  state->used = std::move(used);
   return state;
 }
 
@@ -235,8 +238,9 @@ graph_update graph_exec::update(graph_ref source, call_site at) {
   CUgraphExec_st* const exec = require_open_exec(handle_, call, at);
   CUgraph_st* const source_graph = require_not_capturing(source, call, at);
   detail::captured_memory_owners captured = detail::get_captured_memory(source_graph);
+  std::vector<detail::memory_reference> used = detail::get_graph_memory(source_graph);
   // Allocated first, because the executable must not be updated if memory runs out.
-  if (!captured.empty() && state_ == nullptr) state_ = new detail::exec_state;
+  if (!(captured.empty() && used.empty()) && state_ == nullptr) state_ = new detail::exec_state;
   abi::CUgraphExecUpdateResultInfo info = {};
   const abi::CUresult answer = driver().cuGraphExecUpdate_v2(exec, source_graph, &info);
   if (answer == abi::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) {
@@ -256,6 +260,7 @@ graph_update graph_exec::update(graph_ref source, call_site at) {
   check(answer, call, subject::graph_exec(exec), at);
   if (state_ != nullptr) {
     state_->captured.merge(captured);
+    state_->used = std::move(used);
     state_->retire_all();
   }
   return {};
@@ -314,16 +319,18 @@ graph_node graph_exec::find(std::string_view tag, call_site at) const {
 
 // Delegates to another constructor. Therefore, if a step throws, the destructor runs and undoes the
 // earlier steps.
-detail::node_change::node_change(graph_exec& exec, graph_node node, owner_list owners, call_site at)
+detail::node_change::node_change(graph_exec& exec, graph_node node, owner_list owners,
+                                 const std::vector<region>& memory, call_site at)
     : node_change{exec, node} {
   constexpr const char* call = "cuGraphExecNodeSetParams";
   require_open_exec(exec.handle_, call, at);
   require_open(node, call, at);
   const auto is_present = [](const keep_alive_ref& share) { return static_cast<bool>(share); };
-  if (exec.state_ == nullptr && std::any_of(owners.first, owners.first + owners.size, is_present)) {
+  if (exec.state_ == nullptr &&
+      (!memory.empty() || std::any_of(owners.first, owners.first + owners.size, is_present))) {
     exec.state_ = new exec_state;
   }
-  if (exec.state_ != nullptr) exec.state_->reserve(node.get(), owners);
+  if (exec.state_ != nullptr) exec.state_->reserve(node.get(), owners, memory);
   if (exec.context_ != nullptr) pushed_ = push_current(exec.context_, at);
 }
 

@@ -89,6 +89,18 @@ void graph_metadata_store::erase(CUgraph graph, graph_metadata_map& removed) noe
   update_count();
 }
 
+bool graph_metadata_store::has_ended_memory_only(
+    const graph_metadata_map::value_type& graph) noexcept {
+  const graph_metadata& metadata = graph.second;
+  return metadata.id == 0 && has_no_buffer(metadata.captured) &&
+         std::ranges::all_of(metadata.used, [](const auto& each) { return each->closed(); });
+}
+
+void graph_metadata_store::erase_ended() noexcept {
+  std::erase_if(graphs, has_ended_memory_only);
+  update_count();
+}
+
 void graph_metadata_store::update_count() noexcept {
   graph_metadata_count.store(static_cast<int>(graphs.size()), std::memory_order_relaxed);
 }
@@ -181,6 +193,7 @@ void part_reservation::add_part(CUgraph part, CUgraph parent_graph, CUgraphNode 
                                 part_kind kind) noexcept {
   graph_metadata_map removed;
   captured_memory_owners captured;
+  used_memory used;
   const locked_metadata_store store;
   if (store->is_part(part, parent_graph, node)) return;
   // An entry with the id 0 has only the owners of a capture into `part`. The entry of a part is
@@ -188,11 +201,17 @@ void part_reservation::add_part(CUgraph part, CUgraph parent_graph, CUgraphNode 
   // its owners are kept.
   if (graph_metadata* const existing = store->find(part);
       existing != nullptr && existing->id != 0) {
-    if (existing->parent == nullptr) captured.swap(existing->captured);
+    if (existing->parent == nullptr) {
+      captured.swap(existing->captured);
+      used.swap(existing->used);
+    }
     store->erase(part, removed);
   }
   insert(*store, part, parent_graph, node, kind);
-  if (graph_metadata* const added = store->find(part)) added->captured.merge(captured);
+  if (graph_metadata* const added = store->find(part)) {
+    added->captured.merge(captured);
+    added->used.merge(used);
+  }
 }
 
 void part_reservation::add_moved_part(CUgraph part, CUgraph parent_graph,
@@ -248,6 +267,7 @@ void erase_others(Entries& entries, const std::vector<CUgraphNode>& existing, No
 }  // namespace
 
 void copy_metadata(CUgraph original, CUgraph copy, call_site at) {
+  copy_graph_memory(original, copy);
   auto tags = get_tags(original).tags;
   std::vector<node_call_site> sites = call_sites_of(original);
   child_list children = children_of(original);

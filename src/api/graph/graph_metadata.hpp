@@ -2,10 +2,12 @@
 // api/graph/graph_metadata.hpp - what weir stores about graphs and their nodes, and for how long.
 #pragma once
 
+#include "api/core/amortized_sweep.hpp"
 #include "api/graph/graph_parts.hpp"
 #include "api/graph/node_metadata.hpp"
 #include "api/graph/user_object.hpp"
 #include "api/memory/captured_memory.hpp"
+#include "api/memory/captured_uses.hpp"
 #include "driver/abi.hpp"
 #include "driver/table.hpp"
 #include "os/forked_child.hpp"
@@ -65,8 +67,8 @@ struct node_metadata {
 
 // The metadata of one graph.
 struct graph_metadata {
-  // Unique among the metadata of all nodes and graphs. 0 if the graph has only `captured` and no
-  // user object that removes the metadata.
+  // Unique among the metadata of all nodes and graphs. 0 if the graph has only `captured` and
+  // `used`, and no user object that removes the metadata.
   unsigned long long id = 0;
   std::map<CUgraphNode, node_metadata> nodes;
   // The call sites of the nodes that weir has added, in that order. The list may contain nodes that
@@ -79,6 +81,8 @@ struct graph_metadata {
   graph_part_map parts;             // the direct parts of this graph (graph_parts.hpp)
   bool unusable = false;            // see mark_destroyed(); true for root graphs only
   captured_memory_owners captured;  // owners of the memory that captures into this graph allocate
+  amortized_sweep sweep_of_used;    // removes memory that has ended from `used`
+  used_memory used;                 // memory of weir that nodes of this graph use
 
   // Returns true if weir added the node to the graph or has metadata of it. weir's own removal of a
   // node erases both; a removal by other code does not. Takes time in proportion to the nodes.
@@ -125,6 +129,21 @@ struct graph_metadata_store {
   std::vector<kept_owner> erase_node(graph_metadata& owner_metadata, CUgraphNode node,
                                      graph_metadata_map& removed) noexcept;
 
+  // Calls visit(metadata) for the graph and its subgraphs.
+  template <class Visit>
+  void visit_parts(CUgraph graph, const Visit& visit) {
+    graph_metadata* const metadata = find(graph);
+    if (metadata == nullptr) return;
+    visit(*metadata);
+    for (const auto& [node, part] : metadata->parts) visit_parts(part, visit);
+  }
+
+  // Called before an entry with the id 0 is inserted. From time to time erases those whose memory
+  // has ended: no user object removes them if other code destroys the graph.
+  void sweep() { sweep_.before_insertion(graphs, has_ended_memory_only); }
+  // Erases all entries with the id 0 whose memory has ended.
+  void erase_ended() noexcept;
+
   // Updates graph_metadata_count. Called after the number of graphs with metadata has changed,
   // except by erase() and erase_node(), which call it.
   void update_count() noexcept;
@@ -133,6 +152,10 @@ struct graph_metadata_store {
   [[nodiscard]] const char* intern_file_name(const char* path);
 
  private:
+  [[nodiscard]] static bool has_ended_memory_only(
+      const graph_metadata_map::value_type& graph) noexcept;
+
+  amortized_sweep sweep_;
   std::set<std::string> files_;  // file names of call sites
   const char* last_file_ = "";   // the last result of intern_file_name()
 };

@@ -5,6 +5,7 @@
 #include "api/graph/conditional_bodies.hpp"
 #include "api/graph/driver_edges.hpp"
 #include "api/graph/node_metadata.hpp"
+#include "api/memory/captured_uses.hpp"
 
 #include <weir/core/to_string.hpp>
 
@@ -103,6 +104,21 @@ CUgraphNode add_node(insertion_point point, CUgraphNodeParams& params, owner_lis
     fail_adding(answer, point, kind, hint_for(kind), at);
   }
   return created;
+}
+
+CUgraphNode add_node(insertion_point point, CUgraphNodeParams& params, owner_list owners,
+                     const std::vector<region>& memory, call_site at) {
+  note_node_memory(point, memory, at);
+  return add_node(point, params, owners, at);
+}
+
+void note_node_memory(insertion_point point, const std::vector<region>& memory, call_site at) {
+  note_graph_memory(require_open(graph_ref{point.graph}, add_call, at), memory);
+}
+
+void note_node_memory(graph_node node, const std::vector<region>& memory) {
+  const CUgraph graph = node.graph().get();
+  if (graph != nullptr) note_graph_memory(graph, memory);
 }
 
 }  // namespace weir::detail

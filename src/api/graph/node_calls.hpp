@@ -32,10 +32,19 @@ void require_node_of(graph_node node, CUgraph graph, const char* call, call_site
   return list_nodes(graph, "cuGraphGetNodes", &driver_table::cuGraphGetNodes, at);
 }
 
+// Notes the memory that a new node, or new parameters of a node, will use (captured_uses.hpp). Does
+// nothing for a node whose graph is not known.
+void note_node_memory(insertion_point point, const std::vector<region>& memory, call_site at);
+void note_node_memory(graph_node node, const std::vector<region>& memory);
+
 // Adds the node that `params` describes, whose unused members must be 0. The graph keeps `owners`
 // alive for the node. Throws if the driver refuses the node.
 [[nodiscard]] CUgraphNode add_node(insertion_point point, CUgraphNodeParams& params,
                                    owner_list owners, call_site at);
+// Like add_node(), for a node that uses `memory`.
+[[nodiscard]] CUgraphNode add_node(insertion_point point, CUgraphNodeParams& params,
+                                   owner_list owners, const std::vector<region>& memory,
+                                   call_site at);
 // Like add_node(), but returns the driver's result for the node and sets `created`. Throws all
 // other failures.
 [[nodiscard]] CUresult try_add_node(insertion_point point, CUgraphNodeParams& params,

@@ -45,6 +45,11 @@ CUresult call_launch(CUstream stream, const launch_config& config, CUfunction fu
 
 }  // namespace
 
+bool is_address_untracked(const void* address, CUstream stream) noexcept {
+  const tracked_memory* const owner = find_allocation(address);
+  return owner == nullptr || owner->is_untracked_on(stream);
+}
+
 direct_status launch_directly(const kernel_info& target, const launch_config& config,
                               CUstream stream, void** values) {
   const driver_table* const driver = direct_driver_outside_captures();

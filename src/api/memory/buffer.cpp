@@ -14,7 +14,7 @@
 #include "api/device/primary_context.hpp"
 #include "api/memory/captured_memory.hpp"
 #include "api/memory/frees_in_captures.hpp"
-#include "api/memory/pending_uses.hpp"
+#include "api/memory/memory_record.hpp"
 #include "api/memory/pool_allocation.hpp"
 #include "api/stream/host_failures.hpp"
 #include "api/stream/stream_state.hpp"
@@ -49,15 +49,18 @@ void stream_memory::allocate(const memory_pool_ref* pool, stream_ref stream, std
     throw_error(errc::out_of_memory, call, stream, at);
   }
   const std::size_t bytes = count * element_bytes;
-  bind_to(stream, at);
+  create_record();
+  CUcontext context = nullptr;
   CUdeviceptr address = 0;
   try {
+    bind_to(stream, at);
+    context = tracked().device_context();
     // The pool may be on another device than the stream. Copies between devices use
-    // device_context_, so it is set to a context of the pool's device. For a default stream it
+    // device_context(), so it is set to a context of the pool's device. For a default stream it
     // stays the current context: that context says which default stream frees the memory.
     if (pool != nullptr && !is_default(handle) &&
-        context_info_of(device_context_, at).device != pool->device().ordinal()) {
-      device_context_ = primary_context(pool->device(), at);
+        context_info_of(context, at).device != pool->device().ordinal()) {
+      context = primary_context(pool->device(), at);
     }
     if (bytes != 0 && any_capture_active()) capture_ = captured_memory_in(handle).release();
     if (bytes != 0 && pool != nullptr) address = allocate_from(*pool, stream, bytes, at);
@@ -69,10 +72,10 @@ void stream_memory::allocate(const memory_pool_ref* pool, stream_ref stream, std
   } catch (...) {
     if (state_ != nullptr) state_->release_noexcept(stream_holder::user);
     delete capture_;
+    disown();
     throw;
   }
-  address_ = to_pointer(address);
-  bytes_ = bytes;
+  own(to_pointer(address), bytes, context);
 }
 
 stream_memory stream_memory::adopt(stream_ref stream, void* address, std::size_t bytes,
@@ -84,13 +87,14 @@ stream_memory stream_memory::adopt(stream_ref stream, void* address, std::size_t
                 "the address is null; pass existing memory, or a size of 0", at);
   }
   stream_memory adopted;
+  adopted.create_record();
   adopted.bind_to(stream, at);
-  adopted.address_ = address;
-  adopted.bytes_ = bytes;
+  adopted.own(address, bytes, adopted.tracked().device_context());
   return adopted;
 }
 
-// Makes `stream` the stream that the memory belongs to. If it throws, nothing has changed.
+// Makes `stream` the stream that the memory belongs to, and its context the memory's context. If it
+// throws, nothing has changed.
 void stream_memory::bind_to(stream_ref stream, call_site at) {
   const CUstream handle = stream.get();
   CUcontext context = context_of(handle, at);
@@ -99,10 +103,7 @@ void stream_memory::bind_to(stream_ref stream, call_site at) {
   stream_state* const previous = std::exchange(
       state_, is_default(handle) ? nullptr : acquire_stream_state(handle, stream_holder::user));
   stream_ = handle;
-  device_context_ = context;
-  untracked_streams_[0] = is_default(handle) ? closed_handle<CUstream_st>() : handle;
-  untracked_default_stream_ = is_default(handle) ? handle : closed_handle<CUstream_st>();
-  per_thread_owner_ = handle == CU_STREAM_PER_THREAD ? unique_thread_id() : 0;
+  memory_record::of(*tracked_).bind(handle, context);
   if (previous != nullptr) previous->release_noexcept(stream_holder::user);
 }
 
@@ -143,13 +144,13 @@ void stream_memory::set_stream(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::buffer::set_stream";
   require_open(stream, call, at);
   if (closed()) throw_closed(call, subject::memory(address_), at);
-  const CUcontext context = device_context_;
+  const CUcontext context = tracked().device_context();
   const make_current current{context, at};
   if (any_capture_active()) require_waitable(stream, reachable_stream(), call, at);
   stream.wait(reachable_stream(), at);
   bind_to(stream, at);
   // The memory stays on its device, whichever device the stream belongs to.
-  device_context_ = context;
+  memory_record::of(*tracked_).bind(stream.get(), context);
 }
 
 void* stream_memory::release(call_site at) {
@@ -166,7 +167,7 @@ void* stream_memory::release(call_site at) {
 // for all per-thread default streams.
 CUstream stream_memory::reachable_stream() const noexcept {
   const bool is_of_other_thread =
-      stream_ == CU_STREAM_PER_THREAD && per_thread_owner_ != unique_thread_id();
+      stream_ == CU_STREAM_PER_THREAD && !memory_record::of(tracked()).is_of_this_thread();
   return is_of_other_thread ? CU_STREAM_LEGACY : stream_;
 }
 
@@ -230,6 +231,12 @@ bool stream_memory::was_never_allocated() const noexcept {
 
 namespace {
 
+// Returns the launches that have allocated memory of a capture; null if there are none.
+pending_uses* launches_of(const captured_memory* capture) noexcept {
+  if (capture == nullptr || !capture->allocations->launches->has_uses()) return nullptr;
+  return capture->allocations->launches.get();
+}
+
 // Makes `stream` wait for `memory_stream`. Returns true on success. Notes a failure in `failure`
 // and returns false.
 bool make_wait_for(CUstream memory_stream, CUstream stream, first_failure& failure) noexcept {
@@ -256,13 +263,16 @@ bool make_wait_for(CUstream memory_stream, CUstream stream, first_failure& failu
 first_failure stream_memory::free_on(CUstream stream) noexcept {
   first_failure failure;
   const CUstream memory_stream = reachable_stream();
+  end_tracking();
+  const pending_uses& uses = memory_record::of(*tracked_).uses();
+  pending_uses* const launches = launches_of(capture_);
   const unsigned long long freeing = freeing_capture(memory_stream, capture_);
   if (freeing != no_capture && (stream == memory_stream || capture_of(stream) != freeing))
     stream = stream_for_free(memory_stream, freeing);
-  const bool needs_order =
-      uses_ != nullptr || freeing != no_capture || stream_ref{stream} != stream_ref{memory_stream};
+  const bool needs_order = !uses.empty() || launches != nullptr || freeing != no_capture ||
+                           stream_ref{stream} != stream_ref{memory_stream};
   if (address_ != nullptr && needs_order &&
-      !prepare_free({stream, memory_stream, uses_, capture_, freeing})) {
+      !prepare_free({stream, memory_stream, &uses, launches, capture_, freeing})) {
     free_later(memory_stream);
   } else if (address_ != nullptr) {
     // The handle of a default stream refers to a stream of the current context, so the memory's
@@ -270,7 +280,7 @@ first_failure stream_memory::free_on(CUstream stream) noexcept {
     bool pushed = false;
     try {
       pushed = (is_default(memory_stream) || is_default(stream)) &&
-               push_current(device_context_, call_site{});
+               push_current(tracked().device_context(), call_site{});
     } catch (...) {
       failure.note_exception("cuCtxPushCurrent");
     }
@@ -287,7 +297,9 @@ first_failure stream_memory::free_on(CUstream stream) noexcept {
 void stream_memory::free_after_uses(CUstream stream, CUstream memory_stream,
                                     first_failure& failure) noexcept {
   first_failure wait_failure;
-  if (uses_ != nullptr) uses_->make_wait(stream, wait_failure);
+  memory_record::of(*tracked_).uses().make_wait(stream, wait_failure);
+  if (pending_uses* const launches = launches_of(capture_))
+    launches->make_wait(stream, wait_failure);
   if (wait_failure.code != errc::success) {
     failure.note(wait_failure.code, wait_failure.call);
     free_later(memory_stream);
@@ -311,12 +323,15 @@ void stream_memory::free_after_uses(CUstream stream, CUstream memory_stream,
 // stream of another thread, and uses the legacy default stream instead.
 void stream_memory::free_later(CUstream memory_stream) noexcept {
   const CUstream stream = memory_stream == CU_STREAM_PER_THREAD ? CU_STREAM_LEGACY : memory_stream;
+  const CUcontext context = tracked().device_context();
   free_when_idle(
-      [address = address_, stream, context = device_context_,
-       capture = std::exchange(capture_, nullptr),
+      [address = address_, stream, context, capture = std::exchange(capture_, nullptr),
        state = std::exchange(state_, nullptr)](first_failure failure) {
         const bool may_exist = capture == nullptr || !capture->never_existed();
         if (may_exist && is_in_capture(stream)) return task_result::capture_active;
+        // A launch that runs uses the memory, although no stream waits for the launch.
+        if (may_exist && capture != nullptr && !capture->allocations->launches->idle())
+          return task_result::busy;
         if (may_exist) {
           try {
             const make_current current{context, call_site{}};
@@ -332,18 +347,16 @@ void stream_memory::free_later(CUstream memory_stream) noexcept {
         report_if_failed(failure, subject::memory(address));
         return task_result::done;
       },
-      std::unique_ptr<pending_uses>{std::exchange(uses_, nullptr)});
+      take_uses());
 }
 
-// Closes the object without freeing the memory: deletes the list of uses, and releases the stream
-// and the capture.
+// Closes the object without freeing the memory: releases the uses, the stream and the capture.
 void stream_memory::release_resources() noexcept {
-  delete uses_;
+  disown();
   stream_ = closed_handle<CUstream_st>();
   if (stream_state* const state = std::exchange(state_, nullptr))
     state->release_noexcept(stream_holder::user);
   delete std::exchange(capture_, nullptr);
-  reset();
 }
 
 }  // namespace weir::detail

@@ -5,6 +5,7 @@
 #include "api/capture/capture_query.hpp"
 #include "api/core/amortized_sweep.hpp"
 #include "api/core/never_destroyed.hpp"
+#include "api/deferred/release_when_idle.hpp"
 #include "api/graph/graph_metadata.hpp"
 
 #include <algorithm>
@@ -51,6 +52,11 @@ class captured_allocations_table {
 
 }  // namespace
 
+// The driver may run this destructor on a thread of its own, which must make no driver call.
+captured_allocations::~captured_allocations() {
+  if (!launches->empty()) release_when_idle(std::move(launches), nullptr, {});
+}
+
 std::unique_ptr<captured_memory> captured_memory_in(CUstream stream) {
   const unsigned long long id = capture_id_of(stream);
   if (id == 0) return nullptr;
@@ -58,21 +64,10 @@ std::unique_ptr<captured_memory> captured_memory_in(CUstream stream) {
       captured_memory{id, captured_allocations_table::instance().find_or_create(id)});
 }
 
-namespace {
-
-// Returns true if all buffers of these owners were destroyed.
 bool has_no_buffer(const captured_memory_owners& owners) noexcept {
   return std::ranges::all_of(owners,
                              [](const auto& owner) { return owner->allocations.use_count() == 1; });
 }
-
-// Returns true if the graph has only owners without buffers. No user object removes its metadata if
-// other code destroys the graph.
-bool has_unused_owners_only(const graph_metadata_map::value_type& graph) noexcept {
-  return graph.second.id == 0 && has_no_buffer(graph.second.captured);
-}
-
-}  // namespace
 
 void own_captured_memory(unsigned long long capture, CUgraph graph) noexcept {
   const auto allocations = captured_allocations_table::instance().find(capture);
@@ -80,8 +75,7 @@ void own_captured_memory(unsigned long long capture, CUgraph graph) noexcept {
   try {
     auto owner = std::make_shared<captured_memory_owner>(allocations);
     const locked_metadata_store store;
-    static constinit amortized_sweep sweep;  // guarded by the lock of the store
-    sweep.before_insertion(store->graphs, has_unused_owners_only);
+    store->sweep();
     store->graphs[graph].captured.insert(std::move(owner));
     store->update_count();
   } catch (...) {
@@ -96,16 +90,15 @@ void note_never_existed(unsigned long long capture) noexcept {
     allocations->never_existed = true;
 }
 
-namespace {
-
-// Calls visit(metadata) for the graph and its subgraphs.
-template <class Visit>
-void visit_parts(graph_metadata_store& store, CUgraph graph, const Visit& visit) {
-  graph_metadata* const metadata = store.find(graph);
-  if (metadata == nullptr) return;
-  visit(*metadata);
-  for (const auto& [node, part] : metadata->parts) visit_parts(store, part, visit);
+bool note_launch(const captured_memory_owners& owners, CUstream stream, call_site at) {
+  note_launch(owners);
+  bool must_record = false;
+  for (const auto& owner : owners)
+    must_record |= !owner->allocations->launches->register_stream(stream, {}, at);
+  return must_record;
 }
+
+namespace {
 
 bool any_captured_memory() noexcept {
   return captured_memory_owner_count.load(std::memory_order_relaxed) != 0 && any_graph_metadata();
@@ -117,7 +110,7 @@ captured_memory_owners get_captured_memory(CUgraph graph) {
   captured_memory_owners owners;
   if (!any_captured_memory()) return owners;
   const locked_metadata_store store;
-  visit_parts(*store, graph, [&](const graph_metadata& metadata) {
+  store->visit_parts(graph, [&](const graph_metadata& metadata) {
     owners.insert(metadata.captured.begin(), metadata.captured.end());
   });
   return owners;
@@ -133,14 +126,14 @@ bool allocates_in(CUgraph graph, const captured_memory& memory) noexcept {
 }
 
 void disown_captured_memory(CUgraph graph) noexcept {
-  if (!any_captured_memory()) return;
+  if (!any_graph_metadata()) return;
   const locked_metadata_store store;
-  visit_parts(*store, graph, [](graph_metadata& metadata) {
+  store->visit_parts(graph, [](graph_metadata& metadata) {
     note_launch(metadata.captured);
     metadata.captured.clear();
+    metadata.used.clear();
   });
-  std::erase_if(store->graphs, has_unused_owners_only);
-  store->update_count();
+  store->erase_ended();
 }
 
 }  // namespace weir::detail

@@ -2,7 +2,10 @@
 // api/memory/captured_memory.hpp - memory allocated in a capture whose buffer outlives the capture.
 #pragma once
 
+#include "api/memory/pending_uses.hpp"
 #include "driver/abi.hpp"
+
+#include <weir/core/call_site.hpp>
 
 #include <atomic>
 #include <memory>
@@ -27,8 +30,15 @@ namespace weir::detail {
 
 // The allocations of one capture. Shared by its buffers and the owners of its graph.
 struct captured_allocations {
+  captured_allocations() = default;
+  captured_allocations(const captured_allocations&) = delete;
+  captured_allocations& operator=(const captured_allocations&) = delete;
+  ~captured_allocations();
+
   std::atomic<bool> launched{false};  // true if a launch has been possible, by weir or other code
   std::atomic<bool> never_existed{false};  // true if no launch was or will be possible
+  // The streams of launches through weir. Shared with the reclaimer thread, which releases them.
+  std::shared_ptr<pending_uses> launches = std::make_shared<pending_uses>();
 };
 
 // The number of existing owners. It is mostly 0, so that a lookup costs one load.
@@ -55,11 +65,18 @@ struct captured_memory_owner {
 // One owner for each capture, because several captures may have recorded into a graph.
 using captured_memory_owners = std::set<std::shared_ptr<captured_memory_owner>>;
 
+// Returns true if all buffers of these owners were destroyed.
+[[nodiscard]] bool has_no_buffer(const captured_memory_owners& owners) noexcept;
+
 // Called before an executable with these owners is launched, or released to other code that may
 // launch it.
 inline void note_launch(const captured_memory_owners& owners) noexcept {
   for (const auto& owner : owners) owner->allocations->launched = true;
 }
+// Called before an executable with these owners is launched in `stream`. The free of a buffer then
+// waits for the launch. Returns true if `launches` must record the stream after the launch.
+[[nodiscard]] bool note_launch(const captured_memory_owners& owners, abi::CUstream stream,
+                               call_site at);
 
 // The data that a buffer stores about the capture in which its memory was allocated.
 struct captured_memory {
@@ -87,7 +104,7 @@ void note_never_existed(unsigned long long capture) noexcept;
 [[nodiscard]] bool allocates_in(abi::CUgraph graph, const captured_memory& memory) noexcept;
 
 // Called before the graph is released to other code that may launch it. Notes a launch, and removes
-// the owners from the graph and its subgraphs.
+// the owners and the memory that it uses from the metadata of the graph and its subgraphs.
 void disown_captured_memory(abi::CUgraph graph) noexcept;
 
 }  // namespace weir::detail

@@ -21,7 +21,7 @@ namespace {
                                             call_site at) {
   throw_error(
       errc::invalid_value, "weir::copy", fmt::format("memory at {}", target.address),
-      fmt::format("{} bytes do not fit into {}; copy a part of the source (std::span::first)",
+      fmt::format("{} bytes do not fit into {}; copy a part of the source, such as x.first(n)",
                   source.bytes, target.bytes),
       at);
 }

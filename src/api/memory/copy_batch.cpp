@@ -160,7 +160,7 @@ void copy_batch::add_region(const detail::region& source, const detail::region& 
   if (source.bytes != target.bytes) {
     detail::throw_invalid_batch(
         fmt::format("a source of {} bytes does not match a target of {}; pass a part of the longer "
-                    "one (std::span::first)",
+                    "one, such as x.first(n)",
                     source.bytes, target.bytes),
         at);
   }

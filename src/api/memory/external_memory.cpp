@@ -92,9 +92,7 @@ mapped_memory::mapped_memory(const external_memory& memory, std::size_t offset, 
   import.owners.fetch_add(1, std::memory_order_relaxed);
   deleter_ = &mapping_deleter;
   owner_ = &import;
-  address_ = to_pointer(address);
-  bytes_ = count * element_bytes;
-  device_context_ = import.context;
+  own(to_pointer(address), count * element_bytes, import.context);
 }
 
 }  // namespace weir::detail

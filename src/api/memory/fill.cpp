@@ -39,7 +39,7 @@ direct_status fill_directly(void* address, std::uint32_t bits, std::size_t bytes
   if (driver == nullptr || bytes == 0 || !is_open(stream)) [[unlikely]] {
     return direct_status::not_called;
   }
-  if (owner != nullptr && !owner->is_untracked_on(stream)) [[unlikely]] {
+  if (!is_untracked(region{address, bytes, owner}, stream)) [[unlikely]] {
     return direct_status::not_called;
   }
   return static_cast<direct_status>(

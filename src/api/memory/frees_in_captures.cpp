@@ -81,8 +81,8 @@ bool prepare_free(const planned_free& plan) noexcept {
   if (id == invalidated_capture) return false;
   if (id != no_capture && id == plan.freeing)
     return id == plan.allocated->id || join_earlier_captures(plan.stream, id);
-  return capture_of(plan.memory_stream) == id &&
-         (plan.uses == nullptr || plan.uses->all_in_capture(id));
+  return capture_of(plan.memory_stream) == id && plan.uses->all_in_capture(id) &&
+         (plan.launches == nullptr || plan.launches->are_all_in_capture(id));
 }
 
 }  // namespace weir::detail

@@ -45,15 +45,16 @@ class pending_uses;
 struct planned_free {
   abi::CUstream stream;              // the free is queued in it
   abi::CUstream memory_stream;       // the memory belongs to it
-  const pending_uses* uses;          // may be null
+  const pending_uses* uses;          // of the memory
+  pending_uses* launches;            // of the graph that allocates it; null if there are none
   const captured_memory* allocated;  // null if the memory was not allocated in a capture
   unsigned long long freeing;        // the result of freeing_capture()
 };
 
-// Returns true if the free may wait for the stream of the memory and for the uses. A wait between
-// two captures, or between a capture and a stream outside it, would break a capture or become part
-// of it. In the capture `freeing`, uses outside it need no wait: they are part of other captures,
-// whose nodes the program orders.
+// Returns true if the free may wait for the stream of the memory, the uses and the launches. A wait
+// between two captures, or between a capture and a stream outside it, would break a capture or
+// become part of it. In the capture `freeing`, uses outside it need no wait: they are part of other
+// captures, whose nodes the program orders.
 //
 // If a later capture into the graph frees memory that an earlier one allocated, makes the next
 // operation of the stream depend on all nodes of the graph. Returns false if that fails.

@@ -44,9 +44,8 @@ ipc_memory::ipc_memory(const ipc_memory_handle& handle, device gpu, std::size_t 
     throw_error(static_cast<errc>(answer), "cuMemGetAddressRange", gpu, at);
   }
   deleter_ = &opened_deleter;
-  owner_ = device_context_ = context;
-  address_ = to_pointer(address);
-  bytes_ = bytes / element_bytes * element_bytes;
+  owner_ = context;
+  own(to_pointer(address), bytes / element_bytes * element_bytes, context);
 }
 
 ipc_memory_handle ipc_memory::handle(call_site at) const {
@@ -63,7 +62,7 @@ ipc_memory_handle ipc_memory::handle(call_site at) const {
   if (address_ == nullptr)
     throw_error(errc::invalid_value, call, "an empty ipc_buffer",
                 "the ipc_buffer is empty, so it has no handle; allocate at least one element", at);
-  const make_current current{device_context_, at};
+  const make_current current{tracked().device_context(), at};
   CUipcMemHandle raw;
   check(driver().cuIpcGetMemHandle(&raw, device_address(address_)), call, object, at);
   return std::bit_cast<ipc_memory_handle>(raw);

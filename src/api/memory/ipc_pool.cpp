@@ -185,9 +185,7 @@ ipc_pool_memory::ipc_pool_memory(const ipc_pool& pool, const pool_memory_handle&
   }
   deleter_ = &opened_memory_deleter;
   owner_ = &import;
-  device_context_ = import.context;
-  address_ = to_pointer(address);
-  bytes_ = bytes / element_bytes * element_bytes;
+  own(to_pointer(address), bytes / element_bytes * element_bytes, import.context);
 }
 
 }  // namespace weir::detail

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "api/core/check.hpp"
+#include "api/memory/captured_uses.hpp"
+#include "api/memory/memory_record.hpp"
 
 #include <weir/memory/copy.hpp>
 
@@ -14,6 +16,21 @@ namespace weir::detail {
 // copy may then block the host while the driver copies through a staging buffer.
 [[nodiscard]] bool is_pageable(const region& memory);
 
+// Returns the allocation of weir that an operation uses; null if weir has not allocated the memory.
+// Looks up the address of a span or a pointer, which has no owner.
+[[nodiscard]] inline const tracked_memory* owner_of(const region& memory) noexcept {
+  return memory.owner != nullptr || memory.bytes == 0 ? memory.owner
+                                                      : find_allocation(memory.address);
+}
+
+// Returns true if a use of the memory on the stream need not be tracked, neither for the free of
+// the memory nor for a graph.
+[[nodiscard]] inline bool is_untracked(const region& memory, stream_ref stream) noexcept {
+  const tracked_memory* const owner = owner_of(memory);
+  return owner == nullptr ||
+         (owner->is_untracked_on(stream) && !must_be_noted(*owner, stream.get()));
+}
+
 // Called before an operation that uses `memory` is queued in `stream`. If weir owns the memory,
 // registers the use. Throws if the owner is closed. Zero bytes are not a use.
 //
@@ -21,12 +38,16 @@ namespace weir::detail {
 // use that needs no tracking costs only a comparison.
 [[nodiscard]] inline const tracked_memory* register_operand(const region& memory, stream_ref stream,
                                                             const char* call, call_site at) {
-  const tracked_memory* const owner = memory.owner;
-  if (owner == nullptr || owner->is_untracked_on(stream)) return nullptr;
-  if (owner->closed()) [[unlikely]] {
+  const tracked_memory* const owner = owner_of(memory);
+  if (owner == nullptr) return nullptr;
+  if (memory.bytes != 0 && any_capture_active()) [[unlikely]] {
+    note_captured_use(*owner, stream.get());
+  }
+  if (owner->is_untracked_on(stream)) return nullptr;
+  if (memory.owner != nullptr && owner->closed()) [[unlikely]] {
     throw_closed(call, subject::memory(memory.address), at);
   }
-  return memory.bytes != 0 && owner->register_use(stream, at) ? owner : nullptr;
+  return memory.bytes != 0 && memory_record::of(*owner).add_use(stream, at) ? owner : nullptr;
 }
 
 // A memory argument of an operation. Constructed before the operation is queued. Throws if the

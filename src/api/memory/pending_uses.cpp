@@ -35,12 +35,18 @@ CUevent make_event(CUstream stream, call_site at) {
 
 }  // namespace
 
-pending_uses::~pending_uses() {
+void pending_uses::end() noexcept {
+  const std::lock_guard lock{lock_};
+  ended_.store(true, std::memory_order_relaxed);
+}
+
+void pending_uses::clear() noexcept {
   for (const use& u : uses_) {
     if (u.state != nullptr) u.state->release_noexcept(stream_holder::observer);
     if (u.event != nullptr)
       report_if_failed(driver().cuEventDestroy_v2(u.event), "cuEventDestroy", event_ref{u.event});
   }
+  uses_.clear();
 }
 
 pending_uses::stream_key pending_uses::key_of(CUstream stream, call_site at) {
@@ -110,6 +116,7 @@ bool pending_uses::register_stream(CUstream stream, std::span<CUstream> untracke
   enum class entry : unsigned char { none, has_event, has_stream };
   const entry found_entry = [&] {
     const std::lock_guard lock{lock_};
+    if (ended_.load(std::memory_order_relaxed)) return entry::has_stream;
     if (const use* const found = find(key)) {
       if (found->state == nullptr) return entry::has_event;
       push_front_untracked(stream, untracked_streams);
@@ -167,6 +174,7 @@ void pending_uses::record(CUstream stream, call_site at) {
 }
 
 void pending_uses::make_wait(CUstream waiter, first_failure& failure) noexcept {
+  const std::lock_guard lock{lock_};
   const unsigned long long capture = uses_.empty() ? no_capture : capture_of(waiter);
   for (const use& u : uses_) {
     if (capture != no_capture && capture_of_use(u) != capture) continue;
@@ -227,6 +235,26 @@ bool pending_uses::snapshot_unless_captured(first_failure& failure) noexcept {
   if (!all_in_capture(no_capture)) return false;
   snapshot(failure);
   return true;
+}
+
+bool pending_uses::has_uses() noexcept {
+  const std::lock_guard lock{lock_};
+  return !uses_.empty();
+}
+
+bool pending_uses::are_all_in_capture(unsigned long long id) noexcept {
+  const std::lock_guard lock{lock_};
+  return all_in_capture(id);
+}
+
+bool pending_uses::idle() noexcept {
+  const std::lock_guard lock{lock_};
+  if (uses_.empty()) return true;
+  const std::unique_lock<std::mutex> no_capture_begins = lock_capture_begin();
+  if (!all_in_capture(no_capture)) return false;
+  first_failure ignored;
+  const relaxed_capture_mode guard{ignored};
+  return done();
 }
 
 bool pending_uses::done() const noexcept {

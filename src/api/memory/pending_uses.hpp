@@ -9,6 +9,7 @@
 
 #include <weir/core/call_site.hpp>
 
+#include <atomic>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -22,14 +23,14 @@ namespace weir::detail {
 // before the query, and the handle of a default stream means different streams in different threads
 // and contexts. Therefore each use in such a stream records an event.
 //
-// Thread safety: register_stream() and record() may be called from any thread. The other members
-// may be called only after the last call of these two has returned.
+// Thread safety: register_stream(), record() and end() may be called from any thread. The other
+// members may be called only after end(), or after the last call of the first two has returned.
 class pending_uses {
  public:
   pending_uses() = default;
   pending_uses(const pending_uses&) = delete;
   pending_uses& operator=(const pending_uses&) = delete;
-  ~pending_uses();
+  ~pending_uses() { clear(); }
 
   // Called before the work is queued. Adds an entry for the stream unless there is one. If it
   // throws, nothing has changed.
@@ -44,11 +45,27 @@ class pending_uses {
   // wait fails, too.
   void record(abi::CUstream stream, call_site at);
 
+  // Makes the list ignore later uses, which may only be those of an invalid address. Then members
+  // that are not thread-safe may be called.
+  void end() noexcept;
+  // Removes all uses.
+  void clear() noexcept;
+  // Makes the empty list accept uses again.
+  void restart() noexcept { ended_.store(false, std::memory_order_relaxed); }
+  [[nodiscard]] bool empty() const noexcept { return uses_.empty(); }
+
   // Makes work that is queued in `waiter` from now on wait for all uses so far, on the device. If
   // one wait fails, notes the failure and continues with the other uses.
   //
   // If `waiter` is in a capture, waits only for the uses in that capture.
   void make_wait(abi::CUstream waiter, first_failure& failure) noexcept;
+
+  // Like empty() and all_in_capture(); may be called from any thread.
+  [[nodiscard]] bool has_uses() noexcept;
+  [[nodiscard]] bool are_all_in_capture(unsigned long long id) noexcept;
+  // Returns true if no stream of a use is busy or in a capture. Later work of the streams counts,
+  // too. May be called from any thread.
+  [[nodiscard]] bool idle() noexcept;
 
   // Blocks the calling thread until all uses are done.
   void sync(first_failure& failure) noexcept;
@@ -101,6 +118,7 @@ class pending_uses {
 
   std::mutex lock_;
   std::vector<use> uses_;
+  std::atomic<bool> ended_{false};  // set while lock_ is held
 };
 
 }  // namespace weir::detail

@@ -10,7 +10,7 @@
 #include "api/device/device_wait.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
-#include "api/memory/pending_uses.hpp"
+#include "api/memory/memory_record.hpp"
 
 #include <cstddef>
 #include <limits>
@@ -60,7 +60,8 @@ CUresult allocate(allocation_kind kind, std::size_t bytes, unsigned flags, void*
 
 unordered_memory::unordered_memory(allocation_kind kind, std::size_t count,
                                    std::size_t element_bytes, weir::device gpu, unsigned flags,
-                                   call_site at) {
+                                   call_site at)
+    : unordered_memory{} {
   const char* const call = allocation_call(kind);
   require_outside_host_function(call, gpu, at);
   if (count > std::numeric_limits<std::ptrdiff_t>::max() / element_bytes)
@@ -76,11 +77,9 @@ unordered_memory::unordered_memory(allocation_kind kind, std::size_t count,
     const auto guard = is_relaxed ? relaxed_capture_mode{at} : relaxed_capture_mode{};
     check(allocate(kind, bytes, flags, address), call, gpu, at);
   }
-  address_ = address;
-  bytes_ = bytes;
   deleter_ = kind == allocation_kind::pinned ? &pinned_deleter : &device_memory_deleter;
   owner_ = context;
-  if (kind == allocation_kind::device) device_context_ = context;
+  own(address, bytes, kind == allocation_kind::device ? context : nullptr);
 }
 
 unordered_memory::unordered_memory(unordered_memory&& other) noexcept
@@ -98,13 +97,14 @@ unordered_memory& unordered_memory::operator=(unordered_memory&& other) noexcept
 }
 
 unordered_memory::~unordered_memory() {
+  ended_uses uses = take_uses();
   if (closed()) return;
   free_when_idle(
       [address = address_, deleter = deleter_, owner = owner_](first_failure failure) {
         deleter->run(address, owner, failure);
         report_if_failed(failure, subject::memory(address));
       },
-      std::unique_ptr<pending_uses>{uses_});
+      std::move(uses));
 }
 
 void unordered_memory::close(call_site at) {
@@ -112,15 +112,13 @@ void unordered_memory::close(call_site at) {
   const subject object = subject::memory(address_);
   require_outside_host_function(deleter_->call, object, at);
   require_sync_allowed(deleter_->call, at);
-  if (uses_ != nullptr) {
-    if (const CUstream busy = uses_->capturing_stream(); busy != nullptr)
-      throw_if_capturing(busy, deleter_->call, at);
-  }
+  if (const CUstream busy = memory_record::of(tracked()).uses().capturing_stream(); busy != nullptr)
+    throw_if_capturing(busy, deleter_->call, at);
   const relaxed_capture_mode guard{at};
   void* const address = address_;
   first_failure failure;
-  if (const std::unique_ptr<pending_uses> uses{uses_}) uses->sync(failure);
-  reset();
+  if (const ended_uses uses = take_uses(); uses != nullptr) uses->sync(failure);
+  disown();
   deleter_->run(address, owner_, failure);
   check(failure, object, at);
 }

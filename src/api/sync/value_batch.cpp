@@ -27,6 +27,18 @@ step_params barrier_step(unsigned barrier_type) noexcept {
   return step;
 }
 
+// Returns the word of a wait or a write; no memory for other steps. `owner` is the word's owner.
+detail::region word_of(const step_params& step, const detail::tracked_memory* owner) noexcept {
+  switch (step.operation) {
+    case abi::CU_STREAM_MEM_OP_WAIT_VALUE_32:
+    case abi::CU_STREAM_MEM_OP_WAIT_VALUE_64:
+    case abi::CU_STREAM_MEM_OP_WRITE_VALUE_32:
+    case abi::CU_STREAM_MEM_OP_WRITE_VALUE_64:
+      return {detail::to_pointer(step.waitValue.address), sizeof(std::uint32_t), owner};
+    default: return {nullptr, 0, nullptr};
+  }
+}
+
 }  // namespace
 
 value_batch& value_batch::add(const step& operation, const detail::tracked_memory* owner) {
@@ -96,6 +108,14 @@ void value_batch::reserve(std::size_t size) {
   owners_.reserve(size);
 }
 
+std::vector<detail::region> value_batch::words() const {
+  std::vector<detail::region> words;
+  words.reserve(size());
+  for (std::size_t i = 0; i < size(); ++i)
+    words.push_back(word_of(std::bit_cast<step_params>(steps_[i]), owners_[i]));
+  return words;
+}
+
 value_batch value_batch::from_raw(const void* data, std::size_t count) {
   value_batch batch;
   batch.steps_.resize(count);
@@ -116,13 +136,11 @@ void value_batch::submit(stream_ref stream, call_site at) const {
             max_size),
         at);
   }
-  detail::operand_list operands{stream};
-  for (const detail::tracked_memory* const owner : owners_)
-    operands.add({nullptr, sizeof(std::uint32_t), owner}, call,
-                 at);  // a size of 0 would not be a use
   // const_cast is safe, because the driver only reads the steps, although its parameter is not
   // const.
   auto* const steps = const_cast<step_params*>(reinterpret_cast<const step_params*>(steps_.data()));
+  detail::operand_list operands{stream};
+  for (std::size_t i = 0; i < size(); ++i) operands.add(word_of(steps[i], owners_[i]), call, at);
   const abi::CUresult answer =
       detail::driver().cuStreamBatchMemOp_v2(handle, static_cast<unsigned>(size()), steps, 0);
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {

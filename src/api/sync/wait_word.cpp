@@ -8,6 +8,7 @@
 #include "api/deferred/release_when_idle.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
+#include "api/memory/memory_record.hpp"
 #include "os/forked_child.hpp"
 
 #include <fmt/format.h>
@@ -25,22 +26,28 @@ namespace {
 
 // A cache line of pinned memory for one wait word, with the tracking of the streams that use it.
 // Slots are reused and never freed.
-class wait_word_slot final : public tracked_memory {
+class wait_word_slot final : public memory_record {
  public:
   static constexpr std::size_t bytes = 64;
 
   // Sets the memory of the slot, and the device whose primary context owns its page. A reset of
-  // that context destroys the page.
+  // that context destroys the page. The slot keeps the reference of a new record for ever.
   void initialize(void* address, device_record& device) noexcept {
-    address_ = address;
-    bytes_ = bytes;
+    memory_ = address;
     device_ = &device;
     resets_ = device.resets.load(std::memory_order_acquire);
   }
-  // Returns the list of uses, which the slot then no longer has. Null if there is none.
-  [[nodiscard]] std::unique_ptr<pending_uses> take_uses() noexcept {
-    untracked_streams_[0] = untracked_streams_[1] = closed_handle<CUstream_st>();
-    return std::unique_ptr<pending_uses>{std::exchange(uses_, nullptr)};
+  // Begins the tracking of a word in the slot.
+  void begin_word() noexcept {
+    add_reference();
+    begin(memory_, bytes, nullptr);
+  }
+  // Ends the tracking. Returns the uses of the word.
+  [[nodiscard]] ended_uses end_word() noexcept {
+    end();
+    ended_uses word_uses{*this};
+    if (uses().empty()) word_uses.reset();
+    return word_uses;
   }
 
   // Returns true if a reset of the context has destroyed the page. Asks the driver whether the
@@ -58,6 +65,7 @@ class wait_word_slot final : public tracked_memory {
   wait_word_slot* next = nullptr;  // next free slot, while this slot is free
 
  private:
+  void* memory_ = nullptr;
   device_record* device_ = nullptr;
   std::uint32_t resets_ = 0;
 };
@@ -79,7 +87,9 @@ class wait_word_pages {
     // use other slots of the page.
     while (free_ != nullptr && free_->is_invalid()) free_ = free_->next;
     if (free_ == nullptr) add_page(gpu, at);
-    return *std::exchange(free_, free_->next);
+    wait_word_slot& slot = *std::exchange(free_, free_->next);
+    slot.begin_word();
+    return slot;
   }
 
   void deallocate(wait_word_slot& slot) noexcept {
@@ -120,15 +130,16 @@ tracked_memory& allocate_wait_word(device gpu, call_site at) {
 void free_wait_word(tracked_memory& slot) noexcept {
   if (os::in_forked_child()) return;  // the word belongs to the parent
   auto& own_slot = static_cast<wait_word_slot&>(slot);
-  std::unique_ptr<pending_uses> uses = own_slot.take_uses();
+  void* const address = own_slot.address();
+  ended_uses uses = own_slot.end_word();
   if (uses == nullptr) {
     wait_word_pages::instance().deallocate(own_slot);
     return;
   }
   free_when_idle(
-      [&own_slot](first_failure failure) {
+      [&own_slot, address](first_failure failure) {
         wait_word_pages::instance().deallocate(own_slot);
-        report_if_failed(failure, subject::memory(own_slot.address()));
+        report_if_failed(failure, subject::memory(address));
       },
       std::move(uses));
 }

@@ -7,7 +7,9 @@
 #include <weir/memory/fill.hpp>
 #include <weir/stream/host_function.hpp>
 
+#include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -99,6 +101,34 @@ TEST_F(Launch, BuffersRememberALaunchOnAnotherStream) {
   }  // freed on s, after the work of `other` that uses it
   other.sync();
   EXPECT_EQ(values_of(x)[999], 4);
+}
+
+// A buffer is found by the address of a part, of a span and of a plain pointer.
+TEST_F(Launch, TheFreeWaitsForALaunchThatGotAnAddress) {
+  const kernel fill_ints = code->kernel("fill");
+  stream other{gpu};
+  const auto free_waits = [&](const auto& launch_with) {
+    buffer<int> mine{s, 1000};
+    other.wait(s);
+    gate held{other};
+    launch_with(mine);
+    mine.close();
+    const bool waits = !s.sync_for(std::chrono::milliseconds{5});
+    held.open();
+    s.sync();
+    other.sync();
+    return waits;
+  };
+  EXPECT_TRUE(free_waits(
+      [&](buffer<int>& mine) { launch(other, grid(10), fill_ints, mine.first(10), 4, 10); }));
+  EXPECT_TRUE(free_waits([&](buffer<int>& mine) {
+    launch(other, grid(10), fill_ints, std::span<int>{mine.data(), 10}, 4, 10);
+  }));
+  EXPECT_TRUE(free_waits(
+      [&](buffer<int>& mine) { launch(other, grid(10), fill_ints, mine.data() + 5, 4, 10); }));
+  EXPECT_TRUE(free_waits([&](buffer<int>& mine) {
+    launch(other, grid(10), fill_ints, out(mine.data() + 5, 10), 4, 10);
+  }));
 }
 
 TEST_F(Launch, DefaultStreamsAcceptLaunches) {

@@ -2,7 +2,6 @@
 // memory_test.cpp - the code that docs/guide/memory.md shows.
 #include <gtest/gtest.h>
 
-#include <span>
 #include <utility>
 #include <vector>
 #include <weir/weir.hpp>
@@ -19,7 +18,7 @@ TEST(MemoryPage, DeviceAndHostMemoryAreCopied) {
   weir::pinned_buffer<int> pinned{1000, gpu};  // on the host, page-locked
   std::vector<int> pageable(1000, 7);          // on the host
   weir::copy(s, pageable, x);
-  weir::fill(s, std::span{x.data(), 10}, -1);  // a part
+  weir::fill(s, x.first(10), -1);  // a part
   weir::copy(s, x, pinned);
   s.sync();
   // [/memory-kinds]
@@ -37,6 +36,7 @@ TEST(MemoryPage, ABufferUsedOnTwoStreamsIsFreedAfterBoth) {
     weir::fill(s, x, 3);
     t.wait(s);  // the caller orders the first use elsewhere
     weir::copy(t, x, host);
+    weir::fill(t, x.part(500, 10), 4);
     launch_elsewhere(t, x.data());
     x.used_on(t);  // for work that weir did not queue
   }                // freed on s, which waits for t on the device
@@ -52,7 +52,7 @@ TEST(MemoryPage, ManagedMemoryIsPrefetched) {
   weir::managed_buffer<int> x{1000};
   for (int& n : x) n = 1;     // as an array
   weir::prefetch(s, x, gpu);  // to where the next work uses it
-  weir::fill(s, std::span{x.data(), 10}, 2);
+  weir::fill(s, x.first(10), 2);
   weir::prefetch(s, x, weir::memory_location::host());
   s.sync();  // the host reads it after the work
   // [/memory-managed]

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace weir {
 
@@ -138,6 +139,7 @@ class WEIR_EXPORT copy_parameters {
   void set_in_graph(graph_node node, call_site at) const;
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept { return {owners_, 2}; }
+  [[nodiscard]] std::vector<detail::region> memory() const;
 
   copy_side source_;
   copy_side target_;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 namespace weir {
 
@@ -113,6 +114,7 @@ class WEIR_EXPORT fill_parameters {
   void set_in_graph(graph_node node, call_site at) const;
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept { return {&memory_.owner, 1}; }
+  [[nodiscard]] std::vector<detail::region> memory() const;
 
   detail::node_memory memory_;
   std::uint32_t value_;

@@ -201,6 +201,7 @@ struct insertion_point {
 };
 
 class keep_alive_ref;
+struct region;
 
 /// The owners (keep_alive.hpp) that node parameters hold: a view of an array inside the parameters.
 struct owner_list {
@@ -234,6 +235,15 @@ struct node_access {
       return parameters.owners();
     } else {
       return owner_list{};
+    }
+  }
+  /// Returns the memory that the node uses, as far as weir knows it.
+  template <class Parameters>
+  [[nodiscard]] static std::vector<region> memory_of(const Parameters& parameters) {
+    if constexpr (requires { parameters.memory(); }) {
+      return parameters.memory();
+    } else {
+      return {};
     }
   }
 };

@@ -14,6 +14,7 @@
 
 #include <concepts>
 #include <utility>
+#include <vector>
 
 namespace weir {
 
@@ -127,6 +128,7 @@ class WEIR_EXPORT kernel_parameters {
   void set_in_graph(graph_node node, call_site at) const;
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept;
+  [[nodiscard]] std::vector<detail::region> memory() const;
 
   CUfunc_st* function_;
   launch_config config_;

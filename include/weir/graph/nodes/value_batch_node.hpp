@@ -10,6 +10,7 @@
 #include <weir/sync/value_batch.hpp>
 
 #include <utility>
+#include <vector>
 
 namespace weir {
 
@@ -56,6 +57,7 @@ class WEIR_EXPORT value_batch_parameters {
   [[nodiscard]] CUgraphNode_st* add_to(detail::insertion_point point, call_site at) const;
   void set_in_graph(graph_node node, call_site at) const;
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
+  [[nodiscard]] std::vector<detail::region> memory() const;
 
   value_batch batch_;
   context_ref context_{nullptr};

@@ -120,7 +120,7 @@ copy_parameters::copy_parameters(detail::node_memory&& source, detail::node_memo
   if (source.bytes > target.bytes) {
     detail::throw_error(
         errc::invalid_value, "weir::copy_parameters", fmt::format("memory at {}", target.address),
-        fmt::format("{} bytes do not fit into {}; copy a part of the source (std::span::first)",
+        fmt::format("{} bytes do not fit into {}; copy a part of the source, such as x.first(n)",
                     source.bytes, target.bytes),
         at);
   }
@@ -161,17 +161,22 @@ copy_parameters copy_node::parameters(call_site at) const {
   return parameters;
 }
 
+std::vector<detail::region> copy_parameters::memory() const {
+  return {{source_.address, 1, nullptr}, {target_.address, 1, nullptr}};
+}
+
 CUgraphNode_st* copy_parameters::add_to(detail::insertion_point point, call_site at) const {
   detail::require_outside_host_function("cuGraphAddNode", {}, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_MEMCPY;
   params.memcpy = to_driver_params(*this, at);
-  return detail::add_node(point, params, owners(), at);
+  return detail::add_node(point, params, owners(), memory(), at);
 }
 
 void copy_parameters::set_in_graph(graph_node node, call_site at) const {
   detail::require_outside_host_function(set_call, {}, at);
   const abi::CUDA_MEMCPY_NODE_PARAMS copy = to_driver_params(*this, at);
+  detail::note_node_memory(node, memory());
   detail::change_node(
       node, node_kind::copy, owners(), set_call,
       [&](abi::CUgraphNode handle) {

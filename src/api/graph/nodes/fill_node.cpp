@@ -57,16 +57,21 @@ void fill_parameters::throw_slices_not_supported(call_site at) {
       at);
 }
 
+std::vector<detail::region> fill_parameters::memory() const {
+  return {{memory_.address, 1, nullptr}};
+}
+
 CUgraphNode_st* fill_parameters::add_to(detail::insertion_point point, call_site at) const {
   detail::require_outside_host_function("cuGraphAddNode", {}, at);
   abi::CUgraphNodeParams params = to_node_params(*this, context_of(memory_, at));
-  return detail::add_node(point, params, owners(), at);
+  return detail::add_node(point, params, owners(), memory(), at);
 }
 
 void fill_parameters::set_in_graph(graph_node node, call_site at) const {
   constexpr const char* call = "cuGraphNodeSetParams";
   detail::require_outside_host_function(call, {}, at);
   abi::CUgraphNodeParams params = to_node_params(*this, context_of(memory_, at));
+  detail::note_node_memory(node, memory());
   detail::change_node(
       node, node_kind::fill, owners(), call,
       [&](abi::CUgraphNode handle) {

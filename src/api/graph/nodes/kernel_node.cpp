@@ -29,6 +29,7 @@ struct argument_copies {
   std::vector<std::max_align_t> memory;
   std::vector<void*> values;
   std::vector<keep_alive_ref> owners;
+  std::vector<region> used;  // memory arguments, and memory to which pointers point
 };
 
 const argument_copies& copies_in(const keep_alive_ref& box) noexcept {
@@ -64,6 +65,7 @@ keep_alive_ref copied_arguments(const launched_kernel& launched, const argument_
     copies.values.push_back(destination);
     units += aligned_units(arguments.shapes[i]);
   }
+  copies.used.assign(arguments.memory, arguments.memory + arguments.size);
   copies.values.push_back(nullptr);  // so that data() is not null without arguments
   copies.owners.push_back(launched.target().owner());
   for (std::size_t i = 0; i < arguments.size; ++i) {
@@ -178,13 +180,17 @@ detail::owner_list kernel_parameters::owners() const noexcept {
   return {owners.data(), owners.size()};
 }
 
+std::vector<detail::region> kernel_parameters::memory() const {
+  return copied_ ? detail::copies_in(copied_).used : std::vector<detail::region>{};
+}
+
 CUgraphNode_st* kernel_parameters::add_to(detail::insertion_point point, call_site at) const {
   throw_if_not_supported(config_, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_KERNEL;
   params.kernel = to_driver_params(*this, extra_);
   const default_context current{at};
-  CUgraphNode_st* const added = detail::add_node(point, params, owners(), at);
+  CUgraphNode_st* const added = detail::add_node(point, params, owners(), memory(), at);
   if (config_.is_plain()) return added;
   try {
     set_attributes(added, config_, at);
@@ -201,6 +207,7 @@ void kernel_parameters::set_in_graph(graph_node node, call_site at) const {
   throw_if_not_supported(config_, at);
   const abi::CUDA_KERNEL_NODE_PARAMS params = to_driver_params(*this, extra_);
   const default_context current{at};
+  detail::note_node_memory(node, memory());
   detail::change_node(node, node_kind::kernel, owners(), "cuGraphKernelNodeSetParams",
                       &detail::driver_table::cuGraphKernelNodeSetParams_v2, &params, at);
   set_attributes(node.get(), config_, at);

@@ -32,11 +32,14 @@ value_batch_parameters value_batch_node::parameters(call_site at) const {
   return {value_batch::from_raw(p.paramArray, p.count), context_ref{p.ctx}};
 }
 
+std::vector<detail::region> value_batch_parameters::memory() const { return batch().words(); }
+
 CUgraphNode_st* value_batch_parameters::add_to(detail::insertion_point point, call_site at) const {
   detail::require_outside_host_function("cuGraphAddNode", {}, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
   params.memOp = to_driver_params(*this, at);
+  detail::note_node_memory(point, memory(), at);
   abi::CUgraphNode created = nullptr;
   const abi::CUresult answer = detail::try_add_node(point, params, {}, created, at);
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
@@ -52,6 +55,7 @@ void value_batch_parameters::set_in_graph(graph_node node, call_site at) const {
   constexpr const char* call = "cuGraphBatchMemOpNodeSetParams";
   detail::require_outside_host_function(call, {}, at);
   const abi::CUDA_BATCH_MEM_OP_NODE_PARAMS params = to_driver_params(*this, at);
+  detail::note_node_memory(node, memory());
   detail::change_node(node, node_kind::value_batch, {}, call,
                       &detail::driver_table::cuGraphBatchMemOpNodeSetParams, &params, at);
 }
