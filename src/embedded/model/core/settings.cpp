@@ -2,13 +2,13 @@
 // model/core/settings.cpp - parses the environment variables of the embedded driver.
 #include "embedded/model/core/settings.hpp"
 
-#include <unistd.h>
-
 #include <charconv>
 #include <concepts>
 #include <limits>
 #include <string_view>
 #include <utility>
+
+#include "os/memory_limit.hpp"
 
 namespace weir::embedded::model {
 namespace {
@@ -88,7 +88,8 @@ bool read_variable(environment look_up, const char* name,
   if (text == nullptr || *text == '\0') return true;
   const std::optional<Value> value = parse(text);
   if (!value) {
-    diagnostic = std::string{name} + " is '" + text + "'; accepted is " + accepted;
+    diagnostic = name;
+    diagnostic.append(" is '").append(text).append("'; accepted is ").append(accepted);
     return false;
   }
   result = *value;
@@ -114,18 +115,15 @@ std::optional<settings> read_settings(environment look_up, std::string& diagnost
                      "ordered or random:SEED, with a number as SEED", result.threads, diagnostic)) {
     return std::nullopt;
   }
-  // The default is half of the machine's memory for all devices together, because the program
-  // shares the machine.
+  // The default is half of the memory for all devices together, because the program shares it.
   if (result.memory_per_device == 0)
     result.memory_per_device = host_memory() / 2 / static_cast<std::size_t>(result.devices);
   return result;
 }
 
-std::size_t host_memory() noexcept {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page_size = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_size <= 0) return std::size_t{1} << 30;
-  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page_size);
+std::size_t host_memory() {
+  static const std::size_t usable = os::usable_memory();
+  return usable;
 }
 
 }  // namespace weir::embedded::model

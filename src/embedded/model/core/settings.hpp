@@ -27,7 +27,8 @@ using environment = const char* (*)(const char* name);
 // variable, the value and the accepted values. Throws std::bad_alloc.
 [[nodiscard]] std::optional<settings> read_settings(environment look_up, std::string& diagnostic);
 
-// Returns the bytes of physical memory of this machine; 1 GiB if the system does not report them.
-[[nodiscard]] std::size_t host_memory() noexcept;
+// Returns os::usable_memory(), read once: the physical memory of the machine or of the container.
+// Throws std::bad_alloc.
+[[nodiscard]] std::size_t host_memory();
 
 }  // namespace weir::embedded::model
