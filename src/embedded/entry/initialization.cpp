@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // embedded/entry/initialization.cpp - cuInit, cuDriverGetVersion, cuGetError*, cuProfiler*.
+#include <cstdlib>
+
 #include "driver/results.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/entry/proc_table.hpp"
 #include "embedded/model/core/process.hpp"
 
 namespace weir::embedded::entry {
@@ -21,9 +24,12 @@ CUresult describe(CUresult result, const char* result_text::*member, const char*
 
 }  // namespace
 
+// Only the drop-in obeys CUDA_VISIBLE_DEVICES, which belongs to the driver that it stands for. A
+// program that chooses the embedded driver itself may have set the variable to hide GPUs.
 CUresult cuInit(unsigned flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  return catch_exceptions([] { return model::this_process().initialise(); });
+  const char* const visible = is_dropin() ? std::getenv("CUDA_VISIBLE_DEVICES") : nullptr;
+  return catch_exceptions([&] { return model::this_process().initialise(visible); });
 }
 
 CUresult cuDriverGetVersion(int* version) { return store(version, CUDA_VERSION); }

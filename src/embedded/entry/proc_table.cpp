@@ -59,6 +59,8 @@ found_proc find_proc(const char* base, int version, default_stream null_meaning)
 
 void publish_procs(std::span<const proc> procs) noexcept { published = procs; }
 
+bool is_dropin() noexcept { return !published.empty(); }
+
 // Works before cuInit and in host functions. `status` may be null. A negative version stands for
 // CUDA_VERSION.
 CUresult cuGetProcAddress_v2(const char* symbol, void** found, int version, cuuint64_t flags,

@@ -35,4 +35,7 @@ struct found_proc {
 // found address with the address of a function that it linked. `procs` must never be destroyed.
 void publish_procs(std::span<const proc> procs) noexcept;
 
+// Returns true in the drop-in: after publish_procs().
+[[nodiscard]] bool is_dropin() noexcept;
+
 }  // namespace weir::embedded::entry

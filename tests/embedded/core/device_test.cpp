@@ -115,7 +115,7 @@ TEST_F(Device, ABusIdThatDoesNotFitIsAnError) {
 
 // An allocation larger than the device's free memory fails, whatever its size.
 TEST_F(Device, ADeviceAccountsForItsMemory) {
-  model::device one{0, std::size_t{1} << 20};
+  model::device one{0, 0, std::size_t{1} << 20};
   EXPECT_TRUE(one.reserve_memory(1 << 19));
   EXPECT_FALSE(one.reserve_memory((1 << 19) + 1));
   EXPECT_FALSE(one.reserve_memory(~std::size_t{0}));

@@ -145,7 +145,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
     memory_pool& created = registry::create(*target_device, target, props->maxSize);
     if ((props->handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) {
       if (const CUresult status =
-              created.sharing.make_shareable(target_device->ordinal(), target.cuda_location);
+              created.sharing.make_shareable(*target_device, target.cuda_location);
           status != CUDA_SUCCESS) {
         (void)registry::destroy(created.handle());
         return status;

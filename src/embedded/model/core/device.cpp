@@ -10,23 +10,20 @@
 
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/core/visible_devices.hpp"
 
 namespace weir::embedded::model {
 
-device::device(int ordinal, std::size_t memory_bytes)
+device::device(int ordinal, int number, std::size_t memory_bytes)
     : ordinal_{ordinal},
+      number_{number},
       total_memory_{memory_bytes},
-      attributes_{describe_attributes(ordinal)},
+      attributes_{describe_attributes(number)},
       primary_{this_process().contexts.acquire()} {
   this_process().contexts.publish(primary_);
 }
 
-abi::CUuuid device::uuid() const noexcept {
-  abi::CUuuid id{};
-  std::memcpy(id.bytes, "weir-embedded", 13);
-  id.bytes[15] = static_cast<char>(ordinal_);
-  return id;
-}
+abi::CUuuid device::uuid() const noexcept { return uuid_of_device(number_); }
 
 std::string device::bus_id() const {
   const auto unsigned_attribute = [this](abi::CUdevice_attribute attribute_id) {

@@ -21,17 +21,19 @@ class memory_pool;
 // Thread safety: all members may be called from any thread.
 class device {
  public:
-  // Throws std::bad_alloc.
-  device(int ordinal, std::size_t memory_bytes);
+  // `number`: the device's number in the machine, by which all processes know it. It differs from
+  // the ordinal if CUDA_VISIBLE_DEVICES lists other devices. Throws std::bad_alloc.
+  device(int ordinal, int number, std::size_t memory_bytes);
 
   [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
+  [[nodiscard]] int number() const noexcept { return number_; }
   [[nodiscard]] static const char* name() noexcept { return "weir embedded device"; }
   [[nodiscard]] std::size_t total_memory() const noexcept { return total_memory_; }
 
-  // Depends only on the ordinal: equal in every process and on every machine.
+  // Depends only on the number: equal in every process and on every machine.
   [[nodiscard]] abi::CUuuid uuid() const noexcept;
 
-  // Returns "FFFF:00:00.0" for device 0. The PCI domain FFFF exists on no machine, so the ID never
+  // Returns "FFFF:00:00.0" for number 0. The PCI domain FFFF exists on no machine, so the ID never
   // matches a GPU.
   [[nodiscard]] std::string bus_id() const;
 
@@ -116,6 +118,7 @@ class device {
   void end_unused_primary(primary_lock& lock) noexcept;
 
   int ordinal_;
+  int number_;
   std::size_t total_memory_;
   device_attributes attributes_;
   std::atomic<std::size_t> used_memory_{0};

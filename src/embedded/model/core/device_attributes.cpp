@@ -51,7 +51,7 @@ int cache_size() noexcept {
 
 }  // namespace
 
-device_attributes describe_attributes(int ordinal) noexcept {
+device_attributes describe_attributes(int number) noexcept {
   using namespace abi;
   device_attributes attributes{};
   const struct {
@@ -70,9 +70,9 @@ device_attributes describe_attributes(int ordinal) noexcept {
       {CU_DEVICE_ATTRIBUTE_NUMA_CONFIG, CU_DEVICE_NUMA_CONFIG_NONE},
       {CU_DEVICE_ATTRIBUTE_NUMA_ID, -1},
       {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0xffff},  // device::bus_id()
-      {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, ordinal},
+      {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, number},
       {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 0},
-      {CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID, ordinal},
+      {CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID, number},
 
       // Concurrency.
       {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, CU_COMPUTEMODE_DEFAULT},

@@ -11,6 +11,6 @@ namespace weir::embedded::model {
 // Values indexed by CU_DEVICE_ATTRIBUTE_*; index 0 is not an attribute.
 using device_attributes = std::array<int, abi::CU_DEVICE_ATTRIBUTE_MAX>;
 
-[[nodiscard]] device_attributes describe_attributes(int ordinal) noexcept;
+[[nodiscard]] device_attributes describe_attributes(int number) noexcept;
 
 }  // namespace weir::embedded::model

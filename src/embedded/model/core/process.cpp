@@ -6,17 +6,32 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <string>
 
 #include "embedded/engine/scheduler.hpp"
+#include "embedded/kernel/fibers/fault.hpp"
 #include "embedded/model/core/settings.hpp"
+#include "embedded/model/core/visible_devices.hpp"
 
 namespace weir::embedded::model {
 
 constinit detail::process_storage detail::process_instance;
 
-abi::CUresult process::initialise() {
+namespace {
+
+// Returns the numbers of the devices that the process sees, out of `count` devices.
+std::vector<int> visible_numbers(const char* visible, int count) {
+  if (visible != nullptr) return visible_devices(visible, count);
+  std::vector<int> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace
+
+abi::CUresult process::initialise(const char* visible) {
   if (initialised()) return abi::CUDA_SUCCESS;
   if (forked_.load(std::memory_order_relaxed)) return abi::CUDA_ERROR_NOT_INITIALIZED;
   const std::lock_guard lock{initialise_mutex_};
@@ -32,13 +47,17 @@ abi::CUresult process::initialise() {
 
   // Built in a local variable, so that a failure leaves the process unchanged.
   std::vector<std::unique_ptr<device>> devices;
-  devices.reserve(static_cast<std::size_t>(requested_settings->devices));
-  for (int ordinal = 0; ordinal < requested_settings->devices; ++ordinal) {
-    devices.push_back(std::make_unique<device>(ordinal, requested_settings->memory_per_device));
+  const std::vector<int> numbers = visible_numbers(visible, requested_settings->devices);
+  if (numbers.empty()) return abi::CUDA_ERROR_NO_DEVICE;
+  devices.reserve(numbers.size());
+  for (const int number : numbers) {
+    devices.push_back(std::make_unique<device>(static_cast<int>(devices.size()), number,
+                                               requested_settings->memory_per_device));
   }
   if (pthread_atfork(nullptr, nullptr, disable_in_child) != 0) throw std::bad_alloc{};
   engine::scheduler::instance().configure(requested_settings->schedule);
   kernel::configure(requested_settings->threads);
+  kernel::watch_faults();
   devices_ = std::move(devices);
   initialised_.store(true, std::memory_order_release);
   return abi::CUDA_SUCCESS;

@@ -36,10 +36,13 @@ class process {
  public:
   // cuInit: reads the environment and creates the devices. May be called again.
   //
+  // `visible`: the value of CUDA_VISIBLE_DEVICES; null to show all devices. Returns
+  // CUDA_ERROR_NO_DEVICE if it leaves no device.
+  //
   // Returns CUDA_ERROR_INVALID_VALUE for an invalid value in the environment, and writes a line to
   // stderr. Returns CUDA_ERROR_NOT_INITIALIZED in the child of a fork, where the driver cannot be
   // used, as with a GPU's driver. Throws std::bad_alloc.
-  abi::CUresult initialise();
+  abi::CUresult initialise(const char* visible = nullptr);
 
   [[nodiscard]] bool initialised() const noexcept {
     return initialised_.load(std::memory_order_acquire);
@@ -50,6 +53,13 @@ class process {
     return ordinal >= 0 && ordinal < device_count()
                ? devices_[static_cast<std::size_t>(ordinal)].get()
                : nullptr;
+  }
+  // Returns the device with this number (device::number()), or null if the process does not see it.
+  [[nodiscard]] device* find_device_by_number(int number) const noexcept {
+    for (const std::unique_ptr<device>& candidate : devices_) {
+      if (candidate->number() == number) return candidate.get();
+    }
+    return nullptr;
   }
   [[nodiscard]] int device_count() const noexcept { return static_cast<int>(devices_.size()); }
   [[nodiscard]] bool has_several_devices() const noexcept { return devices_.size() > 1; }

@@ -71,7 +71,7 @@ CUresult open(context& owner_context, const CUipcMemHandle& handle, CUdeviceptr&
   if (remote.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   const imported_store store = imported_store::open(remote.segment());
   if (!store) return CUDA_ERROR_INVALID_HANDLE;
-  device* target_device = this_process().find_device(store.device());
+  device* target_device = this_process().find_device_by_number(store.device());
   if (target_device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
 
   const std::lock_guard lock{opened().mutex};

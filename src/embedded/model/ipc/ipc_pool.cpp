@@ -50,7 +50,7 @@ bool has_pool_location(const imported_store& store) {
 CUresult import(int fd, CUmemoryPool& out) {
   imported_store store = imported_store::open(os::shared_memory::duplicate_of(fd));
   if (!store || !has_pool_location(store)) return CUDA_ERROR_UNKNOWN;
-  device* target_device = this_process().find_device(store.device());
+  device* target_device = this_process().find_device_by_number(store.device());
   if (target_device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   const std::lock_guard lock{imported().mutex};
   std::vector<imported_pool>& entries = imported().entries;
@@ -62,7 +62,9 @@ CUresult import(int fd, CUmemoryPool& out) {
     return CUDA_SUCCESS;
   }
   entries.reserve(entries.size() + 1);
-  memory_pool& pool = pool_registry::create(*target_device, {.cuda_location = store.location()}, 0);
+  CUmemLocation location = store.location();
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) location.id = target_device->ordinal();
+  memory_pool& pool = pool_registry::create(*target_device, {.cuda_location = location}, 0);
   pool.sharing.import(std::move(store));
   entries.push_back({&pool, 1});
   out = pool.handle();

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "embedded/model/core/device.hpp"
 #include "embedded/model/ipc/ipc_handle.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/deferred_operation.hpp"
@@ -26,8 +27,11 @@ void pool_sharing::clear() noexcept {
   imported_store_ = {};
 }
 
-CUresult pool_sharing::make_shareable(int device, const CUmemLocation& location) noexcept {
-  store_ = shared_store::create(device, location);
+CUresult pool_sharing::make_shareable(const device& owner_device,
+                                      const CUmemLocation& location) noexcept {
+  CUmemLocation shared_location = location;
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) shared_location.id = owner_device.number();
+  store_ = shared_store::create(owner_device.number(), shared_location);
   return store_ != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

@@ -15,6 +15,7 @@
 
 namespace weir::embedded::model {
 
+class device;
 class memory_pool;
 
 // The sharing state of a pool. An exportable pool has its memory in a store, which is shared memory
@@ -32,7 +33,8 @@ class pool_sharing {
 
   // Makes the pool exportable. Called before the first allocation from the pool. Returns
   // CUDA_ERROR_OUT_OF_MEMORY if the system cannot create a store.
-  abi::CUresult make_shareable(int device, const abi::CUmemLocation& location) noexcept;
+  abi::CUresult make_shareable(const device& owner_device,
+                               const abi::CUmemLocation& location) noexcept;
 
   // Returns the store that holds the pool's memory; null if the pool is not exportable.
   [[nodiscard]] shared_store* store() const noexcept { return store_; }

@@ -33,7 +33,7 @@ struct store_header {
   std::uint64_t magic;
   std::uint64_t identity;  // unique among stores
   std::int32_t process;
-  std::int32_t device;          // the ordinal of the device that owns the memory
+  std::int32_t device;          // the number of the device that owns the memory
   abi::CUmemLocation location;  // the location of the memory: that device, or the host
   std::uint64_t reserved[4];
   std::array<shared_piece, capacity> pieces;

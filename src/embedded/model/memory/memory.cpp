@@ -122,7 +122,7 @@ CUresult allocate_device(context& owner_context, std::size_t bytes, CUdeviceptr*
   device& target_device = owner_context.owner();
   if (bytes > target_device.total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
   const std::size_t extent = backing::extent_of(bytes);
-  shared_store* store = shared_store::for_device(target_device.ordinal());
+  shared_store* store = shared_store::for_device(target_device.number());
   backing block = pool_registry::allocate_backing(extent, target_device, store);
   if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
   allocation& record =

@@ -19,8 +19,8 @@ namespace {
 
 std::mutex counts_mutex;  // guards `handles` and `mappings` of all physical memory
 
-// Describes the memory to processes that import it. The label is in a page at the end of each
-// exportable segment, after the memory itself.
+// Describes the memory to processes that import it. A device is named by its number. The label is
+// in a page at the end of each exportable segment, after the memory itself.
 struct label {
   char magic[16];
   std::uint64_t bytes;
@@ -44,6 +44,9 @@ bool write_label(const os::shared_memory& segment, std::size_t bytes,
   const os::shared_pages page = segment.map(bytes, label_page);
   if (!page) return false;
   label written{.magic = {}, .bytes = bytes, .properties = properties};
+  CUmemLocation& location = written.properties.location;
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+    location.id = this_process().find_device(location.id)->number();
   std::memcpy(written.magic, magic, sizeof magic);
   std::memcpy(page.get(), &written, sizeof written);
   return true;
@@ -58,6 +61,11 @@ bool read_label(const os::shared_memory& segment, label& out) noexcept {
   const os::shared_pages page = segment.map(whole - label_page, label_page);
   if (!page) return false;
   std::memcpy(&out, page.get(), sizeof out);
+  CUmemLocation& location = out.properties.location;
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    const device* const found = this_process().find_device_by_number(location.id);
+    location.id = found != nullptr ? found->ordinal() : -1;
+  }
   return std::memcmp(out.magic, magic, sizeof magic) == 0 && out.bytes == whole - label_page;
 }
 
