@@ -111,6 +111,18 @@ std::vector<engine::point> context::submitted_points() {
   return points;
 }
 
+// Like submitted_points(), but only of streams with unfinished work. Programs may have many idle
+// streams.
+std::vector<engine::point> context::pending_points() {
+  std::vector<engine::point> points;
+  const auto add = [&](stream& s) {
+    if (!s.timeline().drained()) points.push_back(s.timeline().submitted_point());
+  };
+  for_each_stream(add);
+  for (context* green : green_contexts()) green->for_each_stream(add);
+  return points;
+}
+
 // Returns the last submitted point of a stream with unfinished work, or no point if there is none.
 engine::point context::first_pending() noexcept {
   engine::point pending;
@@ -141,7 +153,7 @@ void context::synchronize() {
 }
 
 void context::wait_for_work() {
-  for (const engine::point target : submitted_points()) engine::wait(target);
+  for (const engine::point target : pending_points()) engine::wait(target);
   pool_registry::after_synchronize();
 }
 

@@ -132,6 +132,7 @@ class context {
 
  private:
   std::vector<engine::point> submitted_points();
+  std::vector<engine::point> pending_points();
   std::vector<context*> green_contexts();
   engine::point first_pending() noexcept;
   void close_own_streams() noexcept;
