@@ -12,6 +12,7 @@
 #include <weir/core/error.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <utility>
 
@@ -53,18 +54,27 @@ std::size_t timing_store::index_of(std::string_view name) {
   return number;
 }
 
-// If the oldest measurement is complete, adds it to the timings and makes its events available.
-// Without this, a program that rarely reads its timings would create two events per section. A
-// failed measurement stays in the list, and collect() throws its failure.
+// Adds complete measurements among the oldest ones to the timings and makes their events available.
+// Without this, a program that rarely reads its timings would create two events per section. Those
+// that are not complete move to the end of the list, so that a stream that is held does not hide
+// the measurements of other streams. A failed measurement stays in the list, and collect() throws
+// its failure.
 void timing_store::accumulate_oldest(call_site at) {
+  constexpr std::size_t max_looks = 4;
   const std::lock_guard lock{lock_};
   if (pending_.empty()) return;
   const relaxed_capture_mode allowed{at};
-  const measurement oldest = pending_.front()->value;
-  float milliseconds = 0;
-  if (driver().cuEventQuery(oldest.end) != CUDA_SUCCESS) return;
-  if (driver().cuEventElapsedTime(&milliseconds, oldest.start, oldest.end) != CUDA_SUCCESS) return;
-  accumulate_and_erase(pending_.begin(), milliseconds);
+  for (std::size_t looks = std::min(max_looks, pending_.size()); looks > 0; --looks) {
+    const measurement oldest = pending_.front()->value;
+    float milliseconds = 0;
+    if (driver().cuEventQuery(oldest.end) == CUDA_SUCCESS &&
+        driver().cuEventElapsedTime(&milliseconds, oldest.start, oldest.end) == CUDA_SUCCESS) {
+      accumulate_and_erase(pending_.begin(), milliseconds);
+    } else {
+      pending_.push_back(pending_.front());
+      pending_.pop_front();
+    }
+  }
 }
 
 CUevent timing_store::acquire_event(CUcontext context, unsigned long long context_id,

@@ -263,6 +263,23 @@ TEST_F(Timer, EventsAreReusedEvenIfTimingsAreNeverQueried) {
   EXPECT_EQ(times.find("a")->count, 21u);
 }
 
+TEST_F(Timer, EventsAreReusedBesideASectionThatIsNotDone) {
+  const stream t{gpu};
+  if (test::share_hardware_queue(s, t)) GTEST_SKIP() << "the held stream would hold the other one";
+  take("warm up");
+  times.sync();
+  gate held{s};
+  take("held");
+  const fault_table calls;
+  for (int i = 0; i < 200; ++i) {
+    { const timer section{times, "other", t}; }
+    t.sync();
+  }
+  EXPECT_LE(calls.count(&driver_table::cuEventCreate), 8);
+  held.open();
+  times.sync();
+}
+
 TEST_F(Timer, EventsAboveTheLimitAreDestroyed) {
   if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU's queue is too short for the sections";
   gate held{s};
