@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "embedded/model/core/handle_table.hpp"
@@ -12,6 +13,19 @@ namespace {
 
 struct thing {
   int value = 0;
+};
+
+// Selects the values of new handles until the end of a scope.
+class handle_values_scope {
+ public:
+  explicit handle_values_scope(handle_values values) noexcept
+      : before_{std::exchange(configured_handle_values, values)} {}
+  handle_values_scope(const handle_values_scope&) = delete;
+  handle_values_scope& operator=(const handle_values_scope&) = delete;
+  ~handle_values_scope() { configured_handle_values = before_; }
+
+ private:
+  handle_values before_;
 };
 
 class HandleTable : public testing::Test {
@@ -46,6 +60,7 @@ TEST_F(HandleTable, AHandleIsRetiredOnce) {
 
 // A thread that retires an object late must not retire the next object in the recycled entry.
 TEST_F(HandleTable, ALateRetireDoesNotAffectARecycledEntry) {
+  const handle_values_scope unique{handle_values::unique};
   thing* const made = table.acquire();
   const void* const first = table.publish(made);
   thing* const found = table.find(first);
@@ -56,6 +71,33 @@ TEST_F(HandleTable, ALateRetireDoesNotAffectARecycledEntry) {
   EXPECT_NE(second, first);
   EXPECT_FALSE(table.retire(found, first));
   EXPECT_EQ(table.find(second), made);
+}
+
+TEST_F(HandleTable, AReusedHandleIsTheOneRetiredLast) {
+  const handle_values_scope reused{handle_values::reused};
+  thing* const a = table.acquire();
+  thing* const b = table.acquire();
+  const void* const handle_of_a = table.publish(a);
+  const void* const handle_of_b = table.publish(b);
+  EXPECT_NE(handle_of_a, handle_of_b);
+  for (const auto& [object, handle] : {std::pair{a, handle_of_a}, std::pair{b, handle_of_b}}) {
+    ASSERT_TRUE(table.retire(object, handle));
+    table.recycle(object);
+  }
+  EXPECT_EQ(table.publish(table.acquire()), handle_of_b);
+  EXPECT_EQ(table.publish(table.acquire()), handle_of_a);
+}
+
+// The driver may keep such a handle, so no later object may get it.
+TEST_F(HandleTable, AUniqueHandleIsNeverReused) {
+  const handle_values_scope reused{handle_values::reused};
+  thing* const made = table.acquire();
+  const void* const unique = table.publish_unique(made);
+  ASSERT_TRUE(table.retire(made, unique));
+  table.recycle(made);
+  ASSERT_EQ(table.acquire(), made);
+  EXPECT_NE(table.publish(made), unique);
+  EXPECT_FALSE(table.retire(made, unique));
 }
 
 }  // namespace

@@ -34,9 +34,16 @@ enum class handle_kind : std::uint8_t {
   library_kernel,
 };
 
+// Which values new handles get. WEIR_EMBEDDED_HANDLES selects it before the first handle is made.
+enum class handle_values : std::uint8_t {
+  unique,  // every handle of the process has another value, so stale handles are detected
+  reused   // the next object of a kind gets the value of the one destroyed last, as on a GPU
+};
+inline constinit handle_values configured_handle_values = handle_values::unique;
+
 // Objects of one kind and their handles. A handle is not an address: it packs a tag, a generation
 // and an index. Stale, foreign and invalid handles are therefore detected without accessing the
-// memory they might point to.
+// memory they might point to. With handle_values::reused the generation is always 0.
 //
 // An object lives in a slot: the object and its current handle, in memory that is never freed. The
 // object is default-constructed once. Each user of acquire() begins another lifetime of it, usually
@@ -76,11 +83,16 @@ class handle_table {
 
   // Gives an acquired object its handle, which find() then accepts.
   void* publish(T* object) noexcept {
+    if (configured_handle_values == handle_values::unique) return publish_unique(object);
+    return store_handle(slot_of(object), 0);
+  }
+
+  // Like publish(), but the handle has another value than all others, whatever the setting. For an
+  // object whose handle the driver keeps beyond the object's life.
+  void* publish_unique(T* object) noexcept {
     slot& s = slot_of(object);
-    s.generation = (s.generation + 1) & generation_mask;
-    const std::uintptr_t bits = (tag << tag_shift) | (s.generation << index_bits) | s.index;
-    s.handle.store(bits, std::memory_order_release);
-    return reinterpret_cast<void*>(bits);
+    s.generation = s.generation % generation_mask + 1;
+    return store_handle(s, s.generation);
   }
 
   // Returns the handle of a published object, or null once it is retired.
@@ -136,9 +148,15 @@ class handle_table {
   struct slot {
     T object;
     std::atomic<std::uintptr_t> handle{0};
-    std::uintptr_t generation = 0;
+    std::uintptr_t generation = 0;  // of the last unique handle
     std::uintptr_t index = 0;
   };
+
+  static void* store_handle(slot& s, std::uintptr_t generation) noexcept {
+    const std::uintptr_t bits = (tag << tag_shift) | (generation << index_bits) | s.index;
+    s.handle.store(bits, std::memory_order_release);
+    return reinterpret_cast<void*>(bits);
+  }
 
   // The object is the first member of its slot.
   static slot& slot_of(T* object) noexcept { return *reinterpret_cast<slot*>(object); }

@@ -12,6 +12,7 @@
 
 #include "embedded/engine/scheduler.hpp"
 #include "embedded/kernel/fibers/fault.hpp"
+#include "embedded/model/core/host_waits.hpp"
 #include "embedded/model/core/settings.hpp"
 #include "embedded/model/core/visible_devices.hpp"
 
@@ -45,6 +46,8 @@ abi::CUresult process::initialise(const char* visible) {
     return abi::CUDA_ERROR_INVALID_VALUE;
   }
 
+  configured_handle_values = requested_settings->handles;  // before the first handle
+  configured_host_waits = requested_settings->waits;
   // Built in a local variable, so that a failure leaves the process unchanged.
   std::vector<std::unique_ptr<device>> devices;
   const std::vector<int> numbers = visible_numbers(visible, requested_settings->devices);

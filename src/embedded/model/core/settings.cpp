@@ -78,6 +78,18 @@ std::optional<kernel::thread_order> parse_threads(std::string_view text) noexcep
   return std::nullopt;
 }
 
+std::optional<host_waits> parse_waits(std::string_view text) noexcept {
+  if (text == "gpu") return host_waits::as_gpu;
+  if (text == "least") return host_waits::least;
+  return std::nullopt;
+}
+
+std::optional<handle_values> parse_handles(std::string_view text) noexcept {
+  if (text == "unique") return handle_values::unique;
+  if (text == "reuse") return handle_values::reused;
+  return std::nullopt;
+}
+
 // Stores the parsed value of a variable if it is set and not empty. Returns false and sets
 // `diagnostic` if the value is invalid.
 template <class Value>
@@ -112,7 +124,11 @@ std::optional<settings> read_settings(environment look_up, std::string& diagnost
                      ":SEED, with a number as SEED",
                      result.schedule, diagnostic) ||
       !read_variable(look_up, "WEIR_EMBEDDED_THREADS", parse_threads,
-                     "ordered or random:SEED, with a number as SEED", result.threads, diagnostic)) {
+                     "ordered or random:SEED, with a number as SEED", result.threads, diagnostic) ||
+      !read_variable(look_up, "WEIR_EMBEDDED_WAITS", parse_waits, "gpu or least", result.waits,
+                     diagnostic) ||
+      !read_variable(look_up, "WEIR_EMBEDDED_HANDLES", parse_handles, "unique or reuse",
+                     result.handles, diagnostic)) {
     return std::nullopt;
   }
   // The default is half of the memory for all devices together, because the program shares it.

@@ -55,7 +55,7 @@ stream& thread_state::default_stream(context& owner) {
   stream& created = owner.make_stream(stream_role::blocking);
   created.set_thread_default();
   default_streams_.push_back(
-      {&owner, generation, &created, this_process().streams.publish(&created)});
+      {&owner, generation, &created, this_process().streams.publish_unique(&created)});
   return created;
 }
 

@@ -291,7 +291,11 @@ graph_node* graph::counterpart(const graph_node& original) {
     counterparts_ = std::move(copies);
   }
   const auto found = counterparts_.find(original.handle());
-  return found == counterparts_.end() ? nullptr : this_process().graph_nodes.find(found->second);
+  if (found == counterparts_.end()) return nullptr;
+  graph_node* const copy = this_process().graph_nodes.find(found->second);
+  // The handle of a destroyed original or copy may have been given to another node.
+  const bool is_copy = copy != nullptr && copy->owner == this && copy->number == original.number;
+  return is_copy ? copy : nullptr;
 }
 
 }  // namespace weir::embedded::model

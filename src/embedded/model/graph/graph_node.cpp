@@ -65,7 +65,7 @@ void destroy_node(graph_node& node) noexcept {
     release_condition(*conditional);
   for (graph* subgraph : node.subgraphs()) subgraph->on_node_destroyed();
   if (const auto* freed = std::get_if<free_params>(&node.params))
-    std::erase(freed->block->freed_in, node.owner->handle());
+    std::erase(freed->block->freed_in, node.owner->number());
   node.params = empty_params{};
   node.dependencies.clear();
   node.programmatic_edges.clear();

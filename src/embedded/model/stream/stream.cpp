@@ -83,14 +83,16 @@ void stream::close() noexcept {
   // If the stream is idle, lets every stream reuse the memory that was freed in this stream.
   if (timeline_->drained()) timeline_->mark_known_to_host(timeline_->submitted());
   end_of_work_.store(timeline_->submitted(), std::memory_order_release);
-  // `this` may be reused as soon as the operation `reclaim` runs.
+  // `this` may be reused as soon as `reclaim` runs.
   engine::timeline& closed = *timeline_;
-  try {
-    timeline::submission{closed}.add(make_unconditional_operation(reclaim{this}));
-  } catch (const std::bad_alloc&) {
-    // There is no memory for the operation. An idle stream is recycled here; a busy one leaks.
-    if (!closed.drained()) return;
+  if (closed.drained()) {
     reclaim{this}.run();
+  } else {
+    try {
+      timeline::submission{closed}.add(make_unconditional_operation(reclaim{this}));
+    } catch (const std::bad_alloc&) {
+      return;  // there is no memory for the operation, so the stream leaks
+    }
   }
   closed.release_when_drained();
 }

@@ -62,10 +62,12 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
   allocation& record;         // in the address map; live while `status` is `live`
 
   // Guarded by the lock of the graphs.
-  abi::CUgraph owning_graph = nullptr;  // the graph whose nodes allocate the block
+  // The number of the graph whose nodes allocate the block; 0 if there is none.
+  std::size_t owning_graph = 0;
   // The node of owning_graph that frees the block; null if there is none.
   abi::CUgraphNode freed_by = nullptr;
-  std::vector<abi::CUgraph> freed_in;  // the other graphs that have a node that frees the block
+  // The numbers of the other graphs that have a node that frees the block.
+  std::vector<std::size_t> freed_in;
   // True once owning_graph was instantiated while none of its nodes freed the block.
   bool instantiated = false;
 

@@ -42,7 +42,7 @@ std::uint64_t users_of(const device& target_device, const CUDA_MEM_ALLOC_NODE_PA
 std::shared_ptr<graph_block> find_freed(const graph& target_graph, const device& target_device,
                                         std::size_t bytes, std::uint64_t users,
                                         std::span<graph_node* const> predecessors) {
-  const CUgraph owning_graph = target_graph.handle();
+  const std::size_t owning_graph = target_graph.number();
   std::vector<const graph_node*> candidates;
   const auto append_nodes = [&](std::span<graph_node* const> nodes) {
     for (const graph_node* node : nodes) {
@@ -129,7 +129,7 @@ CUresult add_allocation(graph& target_graph, const CUDA_MEM_ALLOC_NODE_PARAMS& p
       block, params, {params.accessDescs, params.accessDescs + params.accessDescCount}};
   created.desc.dptr = block->address();
   out = &target_graph.add(std::move(created), predecessors);
-  block->owning_graph = target_graph.handle();
+  block->owning_graph = target_graph.number();
   block->freed_by = nullptr;
   return CUDA_SUCCESS;
 }
@@ -141,10 +141,10 @@ CUresult add_free(graph& target_graph, CUdeviceptr address,
   target_graph.set_has_memory_nodes();
   const std::shared_ptr<graph_block> block = find_block(address);
   if (block == nullptr || block->freed_by != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUgraph graph_handle = target_graph.handle();
-  const bool in_owning_graph = block->owning_graph == graph_handle;
+  const std::size_t graph_number = target_graph.number();
+  const bool in_owning_graph = block->owning_graph == graph_number;
   if (in_owning_graph ? block->instantiated || !block->freed_in.empty()
-                      : std::ranges::find(block->freed_in, graph_handle) != block->freed_in.end()) {
+                      : std::ranges::find(block->freed_in, graph_number) != block->freed_in.end()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (!in_owning_graph) block->freed_in.reserve(block->freed_in.size() + 1);
@@ -152,7 +152,7 @@ CUresult add_free(graph& target_graph, CUdeviceptr address,
   if (in_owning_graph) {
     block->freed_by = out->handle();
   } else {
-    block->freed_in.push_back(graph_handle);
+    block->freed_in.push_back(graph_number);
   }
   return CUDA_SUCCESS;
 }
