@@ -114,6 +114,7 @@ void mem_register_cases();
 void mem_attributes_cases();
 void pointer_cases();
 void copy_linear_cases();
+void copy_host_memory_cases();
 void copy_default_stream_cases();
 void copy_shapes_cases();
 void memset_cases();
@@ -284,6 +285,7 @@ void make_cases() {
   mem_attributes_cases();
   pointer_cases();
   copy_linear_cases();
+  copy_host_memory_cases();
   copy_default_stream_cases();
   copy_shapes_cases();
   memset_cases();

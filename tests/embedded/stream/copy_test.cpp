@@ -48,11 +48,10 @@ TEST_F(Copy, PinnedSourcesAreReadInOrder) {
   release(address);
 }
 
-// Staging a large pageable source would cost more than waiting: the source is read in stream order,
-// and the call returns afterwards.
+// A pageable source of more than 2 MiB is read in stream order, and the call returns afterwards.
 TEST_F(Copy, LargePageableSourcesMayBeWrittenAfterTheCall) {
   test_stream s;
-  const std::size_t bytes = (1 << 20) + 4096;
+  const std::size_t bytes = (2 << 20) + 4096;
   const CUdeviceptr address = allocate(bytes);
   std::vector<unsigned char> source(bytes, 7);
   EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(address, source.data(), bytes, s), CUDA_SUCCESS);

@@ -77,6 +77,8 @@ CUresult locate_copy(const linear_copy& copy, model::stream& target_stream, Subm
     return error;
   if (model::capture* const active_capture = target_stream.capture())
     return capture_copy(copy, *active_capture, target_stream);
+  dst_memory.host_side = dst.type == CU_MEMORYTYPE_HOST;
+  src_memory.host_side = src.type == CU_MEMORYTYPE_HOST;
   return submit(users, dst_memory, src_memory);
 }
 

@@ -26,13 +26,10 @@ bool are_valid(CUmemcpySrcAccessOrder order, unsigned flags) {
          (flags & ~unsigned{CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE}) == 0;
 }
 
-// Converts an access order. CU_MEMCPY_SRC_ACCESS_ORDER_STREAM is treated like
-// CU_MEMCPY_SRC_ACCESS_ORDER_ANY: as in cuMemcpyAsync, a small pageable source is read during the
-// call.
 model::source_access_order source_order_of(CUmemcpySrcAccessOrder order) {
-  return order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL
-             ? model::source_access_order::during_call
-             : model::source_access_order::any_order;
+  using enum model::source_access_order;
+  if (order == CU_MEMCPY_SRC_ACCESS_ORDER_STREAM) return in_stream_order;
+  return order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL ? during_call : any_order;
 }
 
 // Returns true if the location is a valid hint for managed memory, or CU_MEM_LOCATION_TYPE_INVALID,

@@ -73,7 +73,10 @@ CUresult resolve_box(const box_operand& operand, const box_extent& size,
   if (overflows) return CUDA_ERROR_INVALID_VALUE;
   const operand_kind kind =
       operand.type == CU_MEMORYTYPE_DEVICE ? operand_kind::known : operand_kind::any;
-  return resolve_operand(base + offset, span, kind, requested, out.operand, access, user);
+  const CUresult status =
+      resolve_operand(base + offset, span, kind, requested, out.operand, access, user);
+  out.operand.host_side = on_host;
+  return status;
 }
 
 }  // namespace

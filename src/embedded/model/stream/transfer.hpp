@@ -26,9 +26,15 @@ struct memory_operand {
   std::byte* data = nullptr;
   // The allocation that contains the memory; null for the program's pageable memory.
   const allocation* record = nullptr;
+  // True if the call names this side host memory, like the source of cuMemcpyHtoD.
+  bool host_side = false;
 
   [[nodiscard]] bool pageable() const noexcept { return record == nullptr; }
   [[nodiscard]] bool on_host() const noexcept { return record == nullptr || record->on_host; }
+  // Returns true for managed memory that the call names host memory. A GPU's driver then waits.
+  [[nodiscard]] bool managed_host_side() const noexcept {
+    return host_side && record != nullptr && record->kind == memory_kind::managed;
+  }
   [[nodiscard]] bool sync_memops() const noexcept {
     return record != nullptr && record->sync_memops.load(std::memory_order_relaxed);
   }
@@ -92,31 +98,31 @@ inline abi::CUresult resolve_operand(std::uintptr_t address, std::size_t bytes, 
   return abi::CUDA_SUCCESS;
 }
 
-// When a copy reads its source.
+// When a copy may read its source.
 enum class source_access_order : std::uint8_t {
-  // A small pageable source is read during the call, which returns at once. Any other source is
-  // read in stream order. For a large pageable one, the call waits.
-  any_order,
-  during_call  // before the call returns, whatever the source
+  as_cuda_chooses,  // of a call without such a choice, such as cuMemcpyAsync
+  in_stream_order,  // CU_MEMCPY_SRC_ACCESS_ORDER_STREAM
+  during_call,      // CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL: before the call returns
+  any_order         // CU_MEMCPY_SRC_ACCESS_ORDER_ANY: at any time
 };
 
 // copy_async(), copy_sync() and memset_sync() return the driver's codes. If they throw
 // std::bad_alloc, they have submitted nothing.
 
-// Copies in stream order. A source that is pageable, or has to be read during the call, is staged
-// if it is small: the call copies it to the driver's own memory and returns. The call blocks for
-// such a source if it is too large to be staged, and for a pageable destination. In a capture the
-// call neither stages nor blocks; the captured copy reads its source when it runs.
+// Copies in stream order. The call may stage the source, that is, copy it to the driver's own
+// memory, or block until the copy is complete: see copy_plan in transfer.cpp. In a capture it does
+// neither; the captured copy reads its source when it runs.
 abi::CUresult copy_async(stream& target_stream, const memory_operand& dst,
                          const memory_operand& src, std::size_t bytes,
-                         source_access_order source_order = source_access_order::any_order);
+                         source_access_order source_order = source_access_order::as_cuda_chooses);
 abi::CUresult copy_async(stream& target_stream, const memory_operand& dst,
                          const memory_operand& src, const pitched_copy_work& work,
-                         source_access_order source_order = source_access_order::any_order);
+                         source_access_order source_order = source_access_order::as_cuda_chooses);
 
 // Copies for a synchronous call. Blocks until the copy is complete if one side is host memory or
 // has CU_POINTER_ATTRIBUTE_SYNC_MEMOPS set. A copy between other device memory is only submitted to
-// the stream, as on a GPU.
+// the stream, as on a GPU. With host_waits::least, a copy from pageable to device memory blocks
+// only until the work before it is complete and the source has been read.
 abi::CUresult copy_sync(stream& target_stream, const memory_operand& dst, const memory_operand& src,
                         std::size_t bytes);
 abi::CUresult copy_sync(stream& target_stream, const memory_operand& dst, const memory_operand& src,
