@@ -45,8 +45,8 @@ TEST_F(CaptureFaults, AScopedCaptureReportsEachFailedCall) {
   every_call_may_fail([&] { return capture(s, [&](capture_scope& scope) { scope.keep(1); }); });
 }
 
-// A capture makes five driver calls: the begin, the end, one query for its id, and two that mark the
-// work before it. The begin and the end report themselves whether the stream captures.
+// A capture makes five driver calls: the begin, the end, one query for its id, and two that mark
+// the work before it. The begin and the end report themselves whether the stream captures.
 TEST_F(CaptureFaults, ACaptureWithoutForksMakesOneCaptureInfoQuery) {
   fault_table calls;
   const graph g = capture(s, [] {});
