@@ -147,8 +147,10 @@ TEST_F(GraphMemory, ACaptureFreesMemoryOfAnotherGraph) {
     }
     EXPECT_EQ(try_add_free(g, block.at, {block.node}), CUDA_ERROR_INVALID_VALUE);
   }
-  // Destroying that graph releases its claim to free the memory.
-  add_free(g, block.at, {block.node});
+  // The graph was instantiated without a node that frees the memory: only other graphs may free it.
+  EXPECT_EQ(try_add_free(g, block.at, {block.node}), CUDA_ERROR_INVALID_VALUE);
+  const test_graph another;
+  add_free(another, block.at);
 }
 
 // An updated executable uses the memory of the new graph, and becomes that graph's only executable.

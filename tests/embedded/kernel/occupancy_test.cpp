@@ -133,8 +133,12 @@ TEST_F(Occupancy, ActiveClustersAreCounted) {
   cluster.value.clusterDim = {16, 1, 1};
   EXPECT_EQ(driver.cuOccupancyMaxActiveClusters(&count, add, &config),
             CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(driver.cuOccupancyMaxPotentialClusterSize(&count, add, &config),
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  cluster.value.clusterDim = {8, 1, 1};
   EXPECT_EQ(driver.cuOccupancyMaxPotentialClusterSize(&count, add, &config), CUDA_SUCCESS);
   EXPECT_EQ(count, 8);
+  cluster.value.clusterDim = {16, 1, 1};
   set(add, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
   EXPECT_EQ(driver.cuOccupancyMaxActiveClusters(&count, add, &config), CUDA_SUCCESS);
   EXPECT_EQ(count, 7);
