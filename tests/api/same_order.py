@@ -14,6 +14,7 @@ import sys
 # The parts of names, and why the order of these tests depends on time.
 EXCEPTIONS = {
     "Ipc": "another process takes part",
+    "Deadline": "a time limit decides how long the test waits",
 }
 
 
@@ -41,6 +42,12 @@ def order_of(program, schedule, test):
 
 
 def compare(program, schedule, test):
+    """Compares a second time if the orders differ: on a busy machine a host function may take too long."""
+    result = compare_once(program, schedule, test)
+    return compare_once(program, schedule, test) if result[0] == "different" else result
+
+
+def compare_once(program, schedule, test):
     first, second = order_of(program, schedule, test), order_of(program, schedule, test)
     if "" in (first, second):
         return "threads", test
