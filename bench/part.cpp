@@ -140,10 +140,10 @@ const registration fill_span{of_call("fill/span", [] {
   });
 })};
 const registration launch_pointers{of_call("launch/pointers", measure_launch)};
-const registration hit{{.name = "lookup/hit", .unit = "ns", .budget = 30, .measure = [] {
+const registration hit{{.name = "lookup/hit", .unit = "ns", .budget = 50, .measure = [] {
                           return measure_lookup([](const auto& x) { return x.data(); });
                         }}};
-const registration miss{{.name = "lookup/miss", .unit = "ns", .budget = 30, .measure = [] {
+const registration miss{{.name = "lookup/miss", .unit = "ns", .budget = 50, .measure = [] {
                            return measure_lookup([](const auto& x) { return &x; });
                          }}};
 

@@ -15,7 +15,7 @@ bool exec_state::track_launch(stream_ref stream, call_site at) {
   bool must_record = note_launch(captured, stream.get(), at);
   const bool is_capturing = any_capture_active();
   for (const memory_reference& memory : used) {
-    if (is_capturing) note_captured_use(*memory, stream.get());
+    if (is_capturing) note_captured_use(*memory, stream.get(), at);
     must_record |= memory->add_use(stream, at);
   }
   if (!has_owners()) return must_record;

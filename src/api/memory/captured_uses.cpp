@@ -53,14 +53,16 @@ bool is_noted(const tracked_memory& memory, CUstream stream) noexcept {
          slot.changes == capture_change_count.load(std::memory_order_relaxed);
 }
 
-void note_captured_use(const tracked_memory& memory, CUstream stream) {
+void note_captured_use(const tracked_memory& memory, CUstream stream, call_site at) {
   if (is_noted(memory, stream)) return;
   const unsigned long long changes = capture_change_count.load(std::memory_order_relaxed);
-  // A failure, as for the legacy default stream, is reported by the operation.
   stream_capture_info capture;
-  if (try_query_capture(stream, capture) != CUDA_SUCCESS ||
-      capture.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-    return;
+  const CUresult answer = try_query_capture(stream, capture);
+  // The legacy default stream cannot be queried now, and is in no capture. The operation itself
+  // reports that.
+  if (answer == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return;
+  check(answer, "cuStreamGetCaptureInfo", stream_ref{stream}, at);
+  if (capture.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
   if (std::optional<memory_reference> used = memory_reference::to(memory))
     add_to_graph(capture.graph, {*used});
   slot_of(memory) = {&memory, stream, changes};

@@ -22,7 +22,7 @@ using used_memory = std::set<memory_reference>;
 
 // Called while a capture is open, before an operation that uses `memory` is queued in `stream`. If
 // the stream is captured, notes the memory for the graph. Cheap if the thread has noted it already.
-void note_captured_use(const tracked_memory& memory, abi::CUstream stream);
+void note_captured_use(const tracked_memory& memory, abi::CUstream stream, call_site at);
 // Returns true if note_captured_use() would do nothing, because the thread has noted the memory.
 [[nodiscard]] bool is_noted(const tracked_memory& memory, abi::CUstream stream) noexcept;
 

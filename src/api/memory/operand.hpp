@@ -41,7 +41,7 @@ namespace weir::detail {
   const tracked_memory* const owner = owner_of(memory);
   if (owner == nullptr) return nullptr;
   if (memory.bytes != 0 && any_capture_active()) [[unlikely]] {
-    note_captured_use(*owner, stream.get());
+    note_captured_use(*owner, stream.get(), at);
   }
   if (owner->is_untracked_on(stream)) return nullptr;
   if (memory.owner != nullptr && owner->closed()) [[unlikely]] {
