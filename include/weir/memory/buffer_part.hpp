@@ -7,7 +7,6 @@
 #include <weir/detail/tracked_memory.hpp>
 
 #include <cstddef>
-#include <ranges>
 #include <span>
 #include <type_traits>
 
