@@ -93,6 +93,25 @@ TEST_F(GraphMemoryAccount, MemoryOfADestroyedGraphIsReservedAndNotUsed) {
   EXPECT_EQ(reserved(), chunk());
 }
 
+// As on an H100, memory that a launch left and the program freed counts until a trim, also if the
+// graph was destroyed before the free.
+TEST_F(GraphMemoryAccount, FreedMemoryCountsAsUsedUntilATrim) {
+  test_stream s;
+  CUdeviceptr left = 0;
+  {
+    test_graph g;
+    left = add_alloc(g, 1024).at;
+    test_exec x{g};
+    x.launch(s);
+    s.synchronize();
+  }
+  EXPECT_EQ(free_in(s, left), CUDA_SUCCESS);
+  s.synchronize();
+  EXPECT_EQ(used(), chunk());
+  trim();
+  EXPECT_EQ(used(), 0u);
+}
+
 TEST_F(GraphMemoryAccount, ALaunchWithoutMemoryFailsAndCanBeRepeated) {
   test_stream s;
   test_graph g;

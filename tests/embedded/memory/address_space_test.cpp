@@ -138,46 +138,6 @@ TEST_F(AddressSpace, AnAddressIsCheckedAgainstItsCurrentMapping) {
   give_back(range, 2 * piece);
 }
 
-// Unmapping does not wait; later work writes to memory that has no owner.
-TEST_F(AddressSpace, WorkThatOutlivesItsMappingCorruptsNoMemory) {
-  const CUdeviceptr range = reserve(piece);
-  const auto memory = create(piece);
-  map(range, piece, memory);
-  words_at(range)[0] = 5;
-  const test_stream s;
-  {
-    stream_gate until_unmapped{s};
-    EXPECT_EQ(driver.cuMemsetD32Async(range, 6, 1, s), CUDA_SUCCESS);
-    unmap(range, piece);
-  }
-  s.synchronize();
-  map(range, piece, memory);
-  EXPECT_EQ(words_at(range)[0], 5u);
-  unmap(range, piece);
-  release(memory);
-  give_back(range, piece);
-}
-
-// The addresses are freed, too: they are not reused before that work has completed.
-TEST_F(AddressSpace, WorkThatOutlivesItsReservationCorruptsNoMemory) {
-  const CUdeviceptr range = reserve(2 * piece);
-  const auto memory = create(piece);
-  map(range + piece, piece, memory);
-  const test_stream s;
-  {
-    stream_gate until_free{s};
-    EXPECT_EQ(driver.cuMemsetD8Async(range + piece, 6, piece, s), CUDA_SUCCESS);
-    unmap(range + piece, piece);
-    give_back(range, 2 * piece);
-    CUdeviceptr elsewhere = 0;
-    EXPECT_EQ(driver.cuMemAddressReserve(&elsewhere, piece, 0, range + piece, 0), CUDA_SUCCESS);
-    EXPECT_NE(elsewhere, range + piece);
-    give_back(elsewhere, piece);
-  }
-  s.synchronize();
-  release(memory);
-}
-
 // With these sizes the end address overflows.
 TEST_F(AddressSpace, ASizeThatOverflowsIsRefused) {
   const CUdeviceptr range = reserve(2 * piece);

@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "embedded/kernel/blocks/block_runner.hpp"
+#include "embedded/kernel/fibers/access_guard.hpp"
 
 namespace weir::embedded::kernel {
 
@@ -102,7 +103,16 @@ void pass_on(int signal, siginfo_t* info, void* context, struct sigaction& to) n
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
+// Lets a guarded access of the driver return, if that is what the processor refused.
+void leave_guarded_access(int signal, const siginfo_t& info, const ucontext_t& at) noexcept {
+  access_guard* const guard = access_guard::active();
+  if (guard == nullptr || !is_fault(info) || (signal != SIGSEGV && signal != SIGBUS)) return;
+  pthread_sigmask(SIG_SETMASK, &at.uc_sigmask, nullptr);  // the jump restores no mask
+  guard->leave(info.si_code == SI_KERNEL ? nullptr : info.si_addr);
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) noexcept {
+  leave_guarded_access(signal, *info, *static_cast<const ucontext_t*>(context));
   if (block_runner* const runner = running_kernel(); runner != nullptr && is_fault(*info)) {
     const auto& at = *static_cast<const ucontext_t*>(context);
     const CUresult why = meaning_of(signal, *info, at, *runner);

@@ -125,12 +125,10 @@ class handle_table {
   // during the call.
   template <class Visitor>
   void for_each(Visitor&& visit) {
-    for (auto& entry : segments_) {
-      slot* slots = entry.load(std::memory_order_acquire);
-      if (slots == nullptr) return;
-      for (std::size_t i = 0; i < segment_size; ++i) {
-        if (slots[i].handle.load(std::memory_order_acquire) != 0) visit(slots[i].object);
-      }
+    const std::size_t end = end_of_used_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < end; ++i) {
+      slot& s = segments_[i / segment_size].load(std::memory_order_acquire)[i % segment_size];
+      if (s.handle.load(std::memory_order_acquire) != 0) visit(s.object);
     }
   }
 
@@ -152,8 +150,11 @@ class handle_table {
     std::uintptr_t index = 0;
   };
 
-  static void* store_handle(slot& s, std::uintptr_t generation) noexcept {
+  void* store_handle(slot& s, std::uintptr_t generation) noexcept {
     const std::uintptr_t bits = (tag << tag_shift) | (generation << index_bits) | s.index;
+    std::size_t end = end_of_used_.load(std::memory_order_relaxed);
+    while (end <= s.index && !end_of_used_.compare_exchange_weak(end, s.index + 1)) {
+    }
     s.handle.store(bits, std::memory_order_release);
     return reinterpret_cast<void*>(bits);
   }
@@ -176,6 +177,8 @@ class handle_table {
   std::vector<T*> free_;
   std::size_t segment_count_ = 0;
   std::array<std::atomic<slot*>, max_segments> segments_{};
+  // No slot from this index on was ever published.
+  std::atomic<std::size_t> end_of_used_{0};
 };
 
 }  // namespace weir::embedded::model

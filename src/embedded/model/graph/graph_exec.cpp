@@ -8,6 +8,8 @@
 #include "embedded/model/graph/graph.hpp"
 #include "embedded/model/graph/node_operations.hpp"
 #include "embedded/model/graph/node_work.hpp"
+#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/memory/freed_memory.hpp"
 #include "embedded/model/stream/event.hpp"
 #include "embedded/model/stream/stream.hpp"
 
@@ -57,6 +59,14 @@ struct release_plan {
   launch_plan* plan;
 
   void run() const noexcept { const plan_reference last_use{plan}; }
+};
+
+// The only operation of a launch whose graph uses memory that was freed: makes the device fail.
+struct use_freed_memory {
+  [[nodiscard]] bool run() const noexcept {
+    freed_memory::fail_access(nullptr);
+    return false;
+  }
 };
 
 // Leaks the plan of a launch that ran out of memory half way. Operations that were already
@@ -127,6 +137,7 @@ CUresult check_instantiable(const graph& source_graph, const std::vector<graph_n
   if (has_unknown_memset(source_graph)) return CUDA_ERROR_INVALID_VALUE;
   const bool is_inaccessible =
       this_process().has_several_devices() && has_inaccessible_memset(source_graph);
+  if (is_inaccessible) reason = {CUDA_GRAPH_INSTANTIATE_ERROR, nullptr};
   return is_inaccessible ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
@@ -136,6 +147,7 @@ CUresult graph_exec::instantiate(const graph& source_graph, unsigned long long f
                                  instantiate_error& reason) {
   const std::vector<graph_node*> order = source_graph.topological_order();
   if (const CUresult error = check_instantiable(source_graph, order, reason)) return error;
+  const std::uint64_t removals = address_map::removals();
   std::shared_ptr<void> claim =
       source_graph.is_noncopyable() ? source_graph.claim_executable() : nullptr;
   if (source_graph.is_noncopyable() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
@@ -154,6 +166,7 @@ CUresult graph_exec::instantiate(const graph& source_graph, unsigned long long f
   flags_ = flags;
   claim_ = std::move(claim);
   last_launch_ = {};
+  checked_removals_ = removals;
   branch_timelines_ = std::move(timelines);
   submissions_ = std::move(submissions);
   step_points_ = std::move(step_points);
@@ -173,10 +186,23 @@ void graph_exec::close() noexcept {
   submissions_.clear();
 }
 
+// Looks at the memory of the operations only if the program has freed memory since the last look.
+bool graph_exec::has_freed_memory() noexcept {
+  const std::uint64_t removals = address_map::removals();
+  if (removals == checked_removals_) return false;
+  if (!has_memory(*plan_)) return true;
+  checked_removals_ = removals;
+  return false;
+}
+
 CUresult graph_exec::launch(stream& target_stream) {
   const std::lock_guard lock{mutex_};
   if (plan_ == nullptr || (plan_->uses_words && !allows_value_memory(*plan_)))
     return CUDA_ERROR_INVALID_VALUE;
+  if (has_freed_memory()) [[unlikely]] {
+    target_stream.submit(make_operation(use_freed_memory{}));
+    return CUDA_SUCCESS;
+  }
   if (plan_->memory.empty()) [[likely]] {
     has_work() ? submit(target_stream, nullptr) : submit_nothing(target_stream);
     return CUDA_SUCCESS;

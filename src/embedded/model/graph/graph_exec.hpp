@@ -36,15 +36,16 @@ class graph_exec {
   // Instantiates the current state of a graph.
   //
   // Returns CUDA_ERROR_INVALID_VALUE and sets `reason` for a cycle, an unused condition, or a body
-  // with unsupported nodes. Returns CUDA_ERROR_INVALID_VALUE without a reason if the context of a
-  // memset node cannot access the node's memory. Returns CUDA_ERROR_NOT_SUPPORTED if the graph
-  // is_noncopyable() and already has an executable. Throws std::bad_alloc.
+  // with unsupported nodes. Returns CUDA_ERROR_INVALID_VALUE and CUDA_GRAPH_INSTANTIATE_ERROR if
+  // the context of a memset node cannot access the node's memory. Returns CUDA_ERROR_NOT_SUPPORTED
+  // if the graph is_noncopyable() and already has an executable. Throws std::bad_alloc.
   abi::CUresult instantiate(const graph& source_graph, unsigned long long flags,
                             instantiate_error& reason);
 
   // Submits the whole graph to a stream. It runs after earlier launches of this executable. Does
-  // not block. Returns CUDA_ERROR_INVALID_VALUE if the executable is closed, or if a value
-  // operation uses memory that it may not use (operations.hpp). Also returns the errors of
+  // not block. If memory of an operation was freed, the launch only makes the device fail, with
+  // CUDA_ERROR_ILLEGAL_ADDRESS. Returns CUDA_ERROR_INVALID_VALUE if the executable is closed, or if
+  // a value operation uses memory that it may not use (operations.hpp). Also returns the errors of
   // graph_memory::launch::begin(). Throws std::bad_alloc; part of the graph may then be submitted.
   abi::CUresult launch(stream& target_stream);
 
@@ -89,6 +90,7 @@ class graph_exec {
   using branch_timeline = std::unique_ptr<engine::timeline, timeline_releaser>;
 
   [[nodiscard]] bool has_work() const noexcept;
+  [[nodiscard]] bool has_freed_memory() noexcept;
   void submit(stream& target_stream, graph_memory::launch* memory);
   void submit_nothing(stream& target_stream);
   void submit_plan(submission& main);
@@ -122,6 +124,8 @@ class graph_exec {
   // The result of graph::claim_executable() if the graph is_noncopyable(), else null. While this
   // executable holds it, the graph can have no other executable.
   std::shared_ptr<void> claim_;
+  // The value of address_map::removals() at which the memory of all operations was known to exist.
+  std::uint64_t checked_removals_ = 0;
   // The point, a position in a stream's work, at which the last launch is complete. Default, which
   // means nothing to wait for, if the executable was not launched yet.
   engine::point last_launch_;

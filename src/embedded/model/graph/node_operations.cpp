@@ -24,7 +24,7 @@ namespace {
 struct stored_copy {
   const pitched_copy_work* desc;  // an element of launch_plan::pitched_copies
 
-  void run() const noexcept { desc->run(); }
+  [[nodiscard]] bool run() const noexcept { return desc->run(); }
 };
 
 // The work of an operation that runs a kernel of a plan.
@@ -66,13 +66,40 @@ bool is_linear(const pitched_copy_work& copy) noexcept {
   return copy.depth == 1 && copy.height == 1;
 }
 
+// Returns true if launches need the memory at an address to stay allocated. The memory of pools and
+// graphs stays accessible after a free, and pageable memory is unknown to the driver.
+bool is_needed(const void* address) noexcept {
+  const allocation* const record = address_map::find(reinterpret_cast<std::uintptr_t>(address));
+  return record != nullptr && record->kind != memory_kind::pooled &&
+         record->kind != memory_kind::graph;
+}
+
+void append_memset(const memset_params& memset, launch_plan& plan) {
+  memset_work work;
+  if (to_work(memset.desc, work) != CUDA_SUCCESS) {
+    plan.operations.push_back(make_no_op());  // the memory was freed since
+    return;
+  }
+  work.needs_dst = is_needed(work.dst);
+  plan.operations.push_back(
+      make_operation(work, kind_of(work.width * work.height * work.element_size)));
+}
+
 void append_copy(const copy_params& copy, launch_plan& plan) {
   pitched_copy_work work;
   if (to_work(copy.desc, work) != CUDA_SUCCESS) {
     plan.operations.push_back(make_no_op());  // the memory was freed since
-  } else if (is_linear(work)) {
-    plan.operations.push_back(
-        make_operation(copy_work{work.dst, work.src, work.width}, kind_of(work.width)));
+    return;
+  }
+  work.needs_dst = is_needed(work.dst);
+  work.needs_src = is_needed(work.src);
+  if (is_linear(work)) {
+    const copy_work linear{.dst = work.dst,
+                           .src = work.src,
+                           .bytes = work.width,
+                           .needs_dst = work.needs_dst,
+                           .needs_src = work.needs_src};
+    plan.operations.push_back(make_operation(linear, kind_of(work.width)));
   } else {
     plan.pitched_copies.push_back(std::make_shared<const pitched_copy_work>(work));
     const stored_copy stored{plan.pitched_copies.back().get()};
@@ -85,9 +112,11 @@ void append_value_operation(const CUstreamBatchMemOpParams& params, launch_plan&
   value_work work;
   if (make_work(params, work, {value_address_check::node, {}}) != CUDA_SUCCESS)
     work = std::monostate{};  // the memory was freed since
-  if (const auto* wait = std::get_if<value_wait>(&work)) {
+  if (auto* const wait = std::get_if<value_wait>(&work)) {
+    wait->needs_word = is_needed(wait->word);
     plan.operations.push_back(make_operation(*wait, operation_kind::wait_value));
-  } else if (const auto* write = std::get_if<value_write>(&work)) {
+  } else if (auto* const write = std::get_if<value_write>(&work)) {
+    write->needs_word = is_needed(write->word);
     plan.operations.push_back(make_operation(*write));
   } else {
     plan.operations.push_back(make_no_op());
@@ -97,22 +126,13 @@ void append_value_operation(const CUstreamBatchMemOpParams& params, launch_plan&
 }  // namespace
 
 // The parameters need no check, because the entry points check them when the program sets them. The
-// memory may have been freed after that check. A copy or value operation on freed memory becomes a
-// no-op; a memset does not.
+// memory may have been freed after that check. An operation on freed memory becomes a no-op.
 void append_operations(const node_params& params, launch_plan& plan) {
   if (const auto* host = std::get_if<CUDA_HOST_NODE_PARAMS>(&params)) {
     plan.operations.push_back(
         make_operation(host_work{host->fn, host->userData}, operation_kind::host));
   } else if (const auto* memset = std::get_if<memset_params>(&params)) {
-    const CUDA_MEMSET_NODE_PARAMS& desc = memset->desc;
-    const memset_work work{reinterpret_cast<std::byte*>(desc.dst),
-                           desc.pitch,
-                           desc.width,
-                           desc.height,
-                           desc.value,
-                           desc.elementSize};
-    plan.operations.push_back(
-        make_operation(work, kind_of(desc.width * desc.height * desc.elementSize)));
+    append_memset(*memset, plan);
   } else if (const auto* copy = std::get_if<copy_params>(&params)) {
     append_copy(*copy, plan);
   } else if (const auto* values = std::get_if<value_params>(&params)) {
@@ -237,6 +257,41 @@ bool allows_value_memory(const launch_plan& plan) noexcept {
         word == nullptr ? nullptr : address_map::find(reinterpret_cast<std::uintptr_t>(word));
     return record != nullptr && !supports_value_operations(*record);
   });
+}
+
+namespace {
+
+// Returns true if an operation that needs the memory at an address has it.
+bool has_needed(bool needed, const void* address) noexcept {
+  return !needed || address_map::find(reinterpret_cast<std::uintptr_t>(address)) != nullptr;
+}
+
+template <class Copy>
+bool has_memory_of(const Copy& copy) noexcept {
+  return has_needed(copy.needs_dst, copy.dst) && has_needed(copy.needs_src, copy.src);
+}
+
+bool has_memory_of(const engine::operation& operation) noexcept {
+  if (runs<memset_work>(operation)) {
+    const auto work = work_of<memset_work>(operation);
+    return has_needed(work.needs_dst, work.dst);
+  }
+  if (runs<copy_work>(operation)) return has_memory_of(work_of<copy_work>(operation));
+  if (runs<stored_copy>(operation)) return has_memory_of(*work_of<stored_copy>(operation).desc);
+  if (runs<value_wait>(operation)) {
+    const auto work = work_of<value_wait>(operation);
+    return has_needed(work.needs_word, work.word);
+  }
+  if (!runs<value_write>(operation)) return true;
+  const auto work = work_of<value_write>(operation);
+  return has_needed(work.needs_word, work.word);
+}
+
+}  // namespace
+
+bool has_memory(const launch_plan& plan) noexcept {
+  return std::ranges::all_of(
+      plan.operations, [](const engine::operation& candidate) { return has_memory_of(candidate); });
 }
 
 void rebind_to_plan(launch_plan& plan, engine::operation& copied) noexcept {

@@ -42,6 +42,11 @@ void replace_operations(launch_plan& plan, std::span<engine::operation> current,
 // made counts as allowed.
 [[nodiscard]] bool allows_value_memory(const launch_plan& plan) noexcept;
 
+// Returns true if all memory that the memsets, copies and value operations of the plan need is
+// allocated. They need the memory that was not pageable, of a pool or of a graph when the operation
+// was made. Disabled nodes need none.
+[[nodiscard]] bool has_memory(const launch_plan& plan) noexcept;
+
 // Makes an operation that was copied together with its plan refer to data of the copy `plan`. Only
 // a conditional node changes. Kernels and pitched copies are shared by the plans.
 void rebind_to_plan(launch_plan& plan, engine::operation& copied) noexcept;

@@ -3,13 +3,12 @@
 // memory.
 #include "embedded/model/ipc/external_memory.hpp"
 
-#include <sys/mman.h>
-
 #include <cstdint>
 
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/memory/freed_memory.hpp"
 #include "os/pages.hpp"
 
 namespace weir::embedded::model::external {
@@ -66,11 +65,11 @@ CUresult destroy(CUexternalMemory memory) {
   return CUDA_SUCCESS;
 }
 
-void unmap(allocation& record) noexcept {
+void unmap(allocation& record, const context* awaited) noexcept {
   const std::uintptr_t start = record.start();
   const os::page_span pages = os::pages_around(start, record.extent);
   address_map::instance().remove(record);
-  munmap(reinterpret_cast<void*>(pages.offset), pages.bytes);
+  freed_memory::release_pages(reinterpret_cast<void*>(pages.offset), pages.bytes, awaited);
 }
 
 }  // namespace weir::embedded::model::external

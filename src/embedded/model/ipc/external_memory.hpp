@@ -40,7 +40,8 @@ abi::CUresult destroy(abi::CUexternalMemory memory);
 
 // Unmaps a buffer that map() has mapped. `record` is the buffer's record in the address map. The
 // caller has closed it (allocation::close()), so that no other thread finds or frees the buffer.
-void unmap(allocation& record) noexcept;
+// `awaited`: the context for whose work the caller has waited.
+void unmap(allocation& record, const context* awaited) noexcept;
 
 }  // namespace external
 

@@ -15,6 +15,7 @@
 #include "embedded/model/ipc/ipc_handle.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/allocation_removal.hpp"
+#include "embedded/model/memory/freed_memory.hpp"
 
 namespace weir::embedded::model::ipc_memory {
 
@@ -113,20 +114,27 @@ CUresult close(CUdeviceptr address) {
     // Fails if another thread has closed the memory first.
     if (!removal.emplace(address, memory_kind::opened)) return CUDA_ERROR_INVALID_VALUE;
   }
-  removal->owner_context().synchronize();
-  forget(removal->commit());
+  context& owner = removal->owner_context();
+  owner.synchronize();
+  forget(removal->commit(), &owner);
   return CUDA_SUCCESS;
 }
 
-void forget(allocation& record) noexcept {
-  const std::lock_guard lock{opened().mutex};
-  std::erase_if(opened().entries, [&](opened_memory& m) {
-    if (m.record != &record) return false;
-    // Removes the record before erase_if() unmaps the pages, because other mappings may get the
-    // addresses afterwards.
-    address_map::instance().remove(record);
-    return true;
-  });
+void forget(allocation& record, const context* awaited) noexcept {
+  os::shared_pages pages;
+  {
+    const std::lock_guard lock{opened().mutex};
+    std::vector<opened_memory>& entries = opened().entries;
+    const auto forgotten = std::ranges::find(entries, &record, &opened_memory::record);
+    if (forgotten == entries.end()) return;
+    pages = std::move(forgotten->pages);
+    entries.erase(forgotten);
+  }
+  // Removes the record before the pages are unmapped, because other mappings may get the addresses
+  // afterwards.
+  address_map::instance().remove(record);
+  const std::size_t bytes = pages.bytes();
+  freed_memory::release_pages(pages.release(), bytes, awaited);
 }
 
 }  // namespace weir::embedded::model::ipc_memory

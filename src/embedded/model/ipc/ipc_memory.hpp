@@ -33,8 +33,8 @@ abi::CUresult close(abi::CUdeviceptr address);
 
 // Unmaps opened memory, regardless of its open count. `record` is the memory's record in the
 // address map, which the caller has closed (allocation::close()). Called for the last close(), and
-// when the context is destroyed.
-void forget(allocation& record) noexcept;
+// when the context is destroyed. `awaited`: the context for whose work the caller has waited.
+void forget(allocation& record, const context* awaited) noexcept;
 
 }  // namespace ipc_memory
 

@@ -13,6 +13,7 @@
 #include "embedded/model/ipc/ipc_handle.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/deferred_operation.hpp"
+#include "embedded/model/memory/freed_memory.hpp"
 #include "embedded/model/memory/pool/memory_pool.hpp"
 
 namespace weir::embedded::model {
@@ -103,17 +104,17 @@ bool pool_sharing::free(allocation& block, std::uintptr_t address, engine::point
   const std::lock_guard lock{mutex_};
   const auto opened_block = std::ranges::find(open_allocations_, &block, &opened::record);
   if (opened_block == open_allocations_.end() || block.start() != address) return false;
+  const freed_memory::release_pages_operation release{opened_block->pages.get(),
+                                                      opened_block->pages.bytes()};
   std::optional<deferred_operation> deferred;
-  if (!until.reached()) {
-    deferred.emplace(std::span{&until, 1},
-                     engine::make_unconditional_operation(
-                         unmap_operation{opened_block->pages.get(), opened_block->pages.bytes()}));
-    (void)opened_block->pages.release();
-  }
-  // Removes the record before the pages are unmapped, which erase() or the destructor of `deferred`
-  // does. Other mappings may get the addresses afterwards.
+  if (!until.reached())
+    deferred.emplace(std::span{&until, 1}, engine::make_unconditional_operation(release));
+  (void)opened_block->pages.release();
+  // Removes the record before the pages are unmapped, which release.run() or the destructor of
+  // `deferred` does. Other mappings may get the addresses afterwards.
   if (block.close() != 0) address_map::instance().remove(block);
   open_allocations_.erase(opened_block);
+  if (!deferred) release.run();
   return true;
 }
 

@@ -2,6 +2,7 @@
 // embedded/model/memory/address_map.hpp - finds the allocation that contains an address.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -89,6 +90,12 @@ class address_map {
   [[nodiscard]] static bool is_fully_mapped(std::uintptr_t address, std::size_t bytes,
                                             abi::CUmemAccess_flags requested) noexcept;
 
+  // Returns the number of allocations that were removed so far, except for those of pools and
+  // graphs.
+  [[nodiscard]] static std::uint64_t removals() noexcept {
+    return instance().removals_.load(std::memory_order_acquire);
+  }
+
   // Returns a number that is unique among allocations.
   [[nodiscard]] static unsigned long long next_id() noexcept;
 
@@ -112,6 +119,7 @@ class address_map {
   // Returns false if add() has removed the record.
   [[nodiscard]] bool contains(const allocation& record) const noexcept;
 
+  std::atomic<std::uint64_t> removals_{0};
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, allocation*> records_by_base_;
   std::deque<allocation> records_;  // a deque, so that records do not move

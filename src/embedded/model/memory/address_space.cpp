@@ -14,7 +14,7 @@
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/address_ranges.hpp"
-#include "embedded/model/memory/deferred_operation.hpp"
+#include "embedded/model/memory/freed_memory.hpp"
 #include "embedded/model/memory/physical_memory.hpp"
 #include "os/pages.hpp"
 
@@ -43,13 +43,6 @@ void* reserve_at(void* start_address, std::size_t bytes, int fixed_flag) noexcep
       mmap(start_address, bytes, PROT_NONE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed_flag, -1, 0);
   return mapped_address == MAP_FAILED ? nullptr : mapped_address;
-}
-
-// Replaces mapped pages by private memory. Work that was enqueued before the unmap may still write
-// to these addresses without harm.
-void unmap_pages(std::uintptr_t start_address, std::size_t bytes) noexcept {
-  mmap(reinterpret_cast<void*>(start_address), bytes, PROT_READ | PROT_WRITE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 // Adds a mapping to the address map, without access for streams.
@@ -130,7 +123,7 @@ CUresult free(std::uintptr_t start, std::size_t bytes) {
     }
     reserved().ranges.erase(found);
   }
-  unmap_when_idle(reinterpret_cast<void*>(start), bytes);
+  freed_memory::release_pages(reinterpret_cast<void*>(start), bytes);
   return CUDA_SUCCESS;
 }
 
@@ -167,7 +160,8 @@ CUresult unmap(std::uintptr_t start_address, std::size_t bytes) {
   if (!covered.whole) return CUDA_ERROR_INVALID_VALUE;
   for (auto& [start, unmapped] : covered) {
     remove_record(unmapped);
-    unmap_pages(start, unmapped.bytes);
+    // Work that still uses the addresses makes the device fail (freed_memory.hpp).
+    reserve_at(reinterpret_cast<void*>(start), unmapped.bytes, MAP_FIXED);
     physical::release_mapping(*unmapped.memory);
   }
   mapped.erase(covered.first, covered.last);

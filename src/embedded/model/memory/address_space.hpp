@@ -35,7 +35,8 @@ abi::CUresult map(std::uintptr_t start_address, std::size_t bytes, std::size_t o
                   abi::CUmemGenericAllocationHandle memory);
 
 // cuMemUnmap: unmaps all mappings in a part of a range, which may also contain unmapped addresses.
-// A mapping that extends beyond the part is an error. Does not block.
+// A mapping that extends beyond the part is an error. Does not block. Work that still uses the
+// addresses makes the device fail.
 abi::CUresult unmap(std::uintptr_t start_address, std::size_t bytes);
 
 // cuMemSetAccess: sets the access of locations to a part of a range. The part must consist of whole

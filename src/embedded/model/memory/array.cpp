@@ -9,6 +9,7 @@
 #include "embedded/model/memory/allocation_removal.hpp"
 #include "embedded/model/memory/array_limits.hpp"
 #include "embedded/model/memory/backing.hpp"
+#include "embedded/model/memory/freed_memory.hpp"
 #include "embedded/model/memory/pool/pool_registry.hpp"
 
 namespace weir::embedded::model {
@@ -72,12 +73,13 @@ CUresult destroy(CUarray handle) {
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   allocation_removal removed{found->memory->start(), memory_kind::array};
   if (!removed) return CUDA_ERROR_INVALID_HANDLE;
-  removed.owner_context().synchronize();
-  release(removed.commit());
+  context& owner = removed.owner_context();
+  owner.synchronize();
+  release(removed.commit(), &owner);
   return CUDA_SUCCESS;
 }
 
-void release(allocation& record) noexcept {
+void release(allocation& record, const context* awaited) noexcept {
   array* const removed = record.owning_array;
   auto* const address = reinterpret_cast<void*>(record.start());
   const std::size_t extent = record.extent;
@@ -86,7 +88,7 @@ void release(allocation& record) noexcept {
   table.retire(removed,
                table.handle_of(removed));  // only the thread that closed the record comes here
   address_map::instance().remove(record);
-  backing::deallocate(address, extent, source_device);
+  freed_memory::release_block(address, extent, source_device, nullptr, awaited);
   table.recycle(removed);
 }
 

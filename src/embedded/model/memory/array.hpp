@@ -46,8 +46,8 @@ abi::CUresult create(context& owner_context, const abi::CUDA_ARRAY3D_DESCRIPTOR&
 abi::CUresult destroy(abi::CUarray handle);
 
 // Frees an array and its memory. The caller has already closed `record`, the array's record in the
-// address map.
-void release(allocation& record) noexcept;
+// address map. `awaited`: the context for whose work the caller has waited.
+void release(allocation& record, const context* awaited) noexcept;
 
 }  // namespace arrays
 

@@ -169,6 +169,10 @@ void backing::drop_pages(void* address, std::size_t bytes) noexcept {
   if (is_mapped(bytes, nullptr)) madvise(address, mapping_length(bytes), MADV_DONTNEED);
 }
 
+void backing::protect(void* address, std::size_t bytes, int protection) noexcept {
+  if (is_mapped(bytes, nullptr)) mprotect(address, mapping_length(bytes), protection);
+}
+
 void backing::deallocate(void* address, std::size_t bytes, device* charged_device,
                          shared_store* store) noexcept {
   if (is_mapped(bytes, store)) {

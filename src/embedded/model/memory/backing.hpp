@@ -39,6 +39,10 @@ class backing {
   // small block, which comes from the heap.
   static void drop_pages(void* address, std::size_t bytes) noexcept;
 
+  // Sets the access of the whole process to a block: PROT_NONE, or PROT_READ | PROT_WRITE. Does
+  // nothing for a small block, which shares its pages with other memory.
+  static void protect(void* address, std::size_t bytes, int protection) noexcept;
+
   [[nodiscard]] explicit operator bool() const noexcept { return block_ != nullptr; }
   [[nodiscard]] void* get() const noexcept { return block_.get(); }
   void* release() noexcept { return block_.release(); }

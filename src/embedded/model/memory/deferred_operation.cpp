@@ -2,8 +2,6 @@
 // embedded/model/memory/deferred_operation.cpp - operations in a timeline that waits for streams.
 #include "embedded/model/memory/deferred_operation.hpp"
 
-#include <sys/mman.h>
-
 #include <exception>
 #include <vector>
 
@@ -12,12 +10,10 @@
 
 namespace weir::embedded::model {
 
-namespace {
-
-// Returns the end of the submitted work of each stream whose work is not complete.
-std::vector<engine::point> pending_points() {
+std::vector<engine::point> pending_points(const context* awaited) {
   std::vector<engine::point> points;
   this_process().contexts.for_each([&](context& c) {
+    if (awaited != nullptr && &c.base() == awaited) return;
     c.for_each_stream([&](stream& s) {
       if (!s.timeline().drained()) points.push_back(s.timeline().submitted_point());
     });
@@ -25,9 +21,13 @@ std::vector<engine::point> pending_points() {
   return points;
 }
 
-}  // namespace
-
-void unmap_operation::run() const noexcept { munmap(address, bytes); }
+bool is_work_pending() noexcept {
+  bool pending = false;
+  this_process().contexts.for_each([&](context& c) {
+    c.for_each_stream([&](const stream& s) { pending = pending || !s.timeline().drained(); });
+  });
+  return pending;
+}
 
 deferred_operation::deferred_operation(std::span<const engine::point> points,
                                        const engine::operation& cleanup) {
@@ -35,13 +35,8 @@ deferred_operation::deferred_operation(std::span<const engine::point> points,
   submission_.add(cleanup);
 }
 
-void unmap_when_idle(void* address, std::size_t bytes) noexcept {
-  run_when_idle(engine::make_unconditional_operation(unmap_operation{address, bytes}));
-}
-
-void run_when_idle(const engine::operation& cleanup) noexcept {
+void run_after(std::span<const engine::point> points, const engine::operation& cleanup) noexcept {
   try {
-    const std::vector<engine::point> points = pending_points();
     if (points.empty()) {
       engine::operation copy = cleanup;  // running an operation may change it
       copy.body(copy);
@@ -50,6 +45,14 @@ void run_when_idle(const engine::operation& cleanup) noexcept {
     }
   } catch (const std::exception&) {
     // There is no memory or no thread for the operation, so it never runs.
+  }
+}
+
+void run_when_idle(const engine::operation& cleanup) noexcept {
+  try {
+    run_after(pending_points(), cleanup);
+  } catch (const std::exception&) {
+    // There is no memory for the points, so the operation never runs.
   }
 }
 

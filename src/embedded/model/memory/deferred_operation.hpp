@@ -5,19 +5,14 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/timeline.hpp"
 
 namespace weir::embedded::model {
 
-// An operation that unmaps whole pages.
-struct unmap_operation {
-  void* address;
-  std::size_t bytes;
-
-  void run() const noexcept;
-};
+class context;
 
 // Runs an operation once the given points are reached, but not before this object is destroyed. A
 // point is a position in a timeline, the engine's queue of a stream's operations. If the operation
@@ -43,14 +38,19 @@ class deferred_operation {
   engine::timeline::submission submission_{timeline_.line};
 };
 
-// Unmaps whole pages once all work submitted to any stream so far is complete; immediately if it
-// already is. Never blocks. The pages stay accessible until they are unmapped, and no other mapping
-// gets their addresses. If memory for the operation runs out, the pages stay mapped. May be called
-// from any thread.
-void unmap_when_idle(void* address, std::size_t bytes) noexcept;
+// Returns the end of the submitted work of each stream whose work is not complete. Skips the
+// streams of the context `awaited`, for whose work the caller has waited; null to skip none. Throws
+// std::bad_alloc.
+[[nodiscard]] std::vector<engine::point> pending_points(const context* awaited = nullptr);
 
-// Like unmap_when_idle(), but runs `cleanup`, as in deferred_operation. If memory runs out, the
-// operation never runs.
+// Returns true if work of any stream is pending.
+[[nodiscard]] bool is_work_pending() noexcept;
+
+// Runs `cleanup`, as in deferred_operation, once the points are reached; at once if there is none.
+// Never blocks. If memory runs out, the operation never runs. May be called from any thread.
+void run_after(std::span<const engine::point> points, const engine::operation& cleanup) noexcept;
+
+// Like run_after(), for all work that is pending now.
 void run_when_idle(const engine::operation& cleanup) noexcept;
 
 }  // namespace weir::embedded::model

@@ -21,6 +21,7 @@
 #include "embedded/model/memory/allocation_removal.hpp"
 #include "embedded/model/memory/array.hpp"
 #include "embedded/model/memory/backing.hpp"
+#include "embedded/model/memory/freed_memory.hpp"
 #include "embedded/model/memory/managed_advice.hpp"
 #include "embedded/model/memory/pool/memory_pool.hpp"
 #include "embedded/model/memory/pool/pool_registry.hpp"
@@ -33,31 +34,36 @@ using namespace abi;
 namespace {
 
 // Frees memory whose record is closed. Registered memory belongs to the program, so only its record
-// is removed.
-void free_record(allocation& record) noexcept {
+// is removed. `awaited`: the context for whose work the caller has waited, or null.
+void free_record(allocation& record, const context* awaited) noexcept {
   const memory_kind kind = record.kind;
-  if (kind == memory_kind::array) return arrays::release(record);
-  if (kind == memory_kind::imported) return external::unmap(record);
-  if (kind == memory_kind::opened) return ipc_memory::forget(record);
+  if (kind == memory_kind::array) return arrays::release(record, awaited);
+  if (kind == memory_kind::imported) return external::unmap(record, awaited);
+  if (kind == memory_kind::opened) return ipc_memory::forget(record, awaited);
   if (kind == memory_kind::managed) managed_advice::forget(record);
   // Other processes can no longer open the memory.
   if (record.piece.load(std::memory_order_relaxed) >= 0) record.store->withdraw(record);
-  auto* const address = reinterpret_cast<void*>(record.start());
+  const std::uintptr_t start = record.start();
+  auto* const address = reinterpret_cast<void*>(start);
   const std::size_t extent = record.extent;
   // Only memory of cuMemAlloc counts against its device.
   device* const charged = kind == memory_kind::device ? record.memory_device : nullptr;
   shared_store* const store = record.store;
   // The record is removed first, because the next owner of the addresses adds its own record.
   address_map::instance().remove(record);
-  if (kind != memory_kind::registered) backing::deallocate(address, extent, charged, store);
+  if (kind == memory_kind::registered)
+    return freed_memory::release_registration(start, extent, awaited);
+  if (kind == memory_kind::pinned) return freed_memory::release_pinned(address, extent, awaited);
+  freed_memory::release_block(address, extent, charged, store, awaited);
 }
 
 // Waits for the work of the context that owns the memory, then frees it.
 CUresult free_after_work(std::uintptr_t address, memory_kind kind) {
   allocation_removal removal{address, kind};
   if (!removal) return CUDA_ERROR_INVALID_VALUE;
-  removal.owner_context().wait_for_work();
-  free_record(removal.commit());
+  context& owner = removal.owner_context();
+  owner.wait_for_work();
+  free_record(removal.commit(), &owner);
   return CUDA_SUCCESS;
 }
 
@@ -92,7 +98,7 @@ struct deferred_free {
 
   void run() const noexcept {
     allocation* found = address_map::instance().close(record->start(), memory_kind::device, id);
-    if (found != nullptr) free_record(*found);
+    if (found != nullptr) free_record(*found, nullptr);
   }
 };
 
@@ -244,7 +250,7 @@ void release_context(context& closed) noexcept {
   for (;;) {
     const std::size_t count = address_map::instance().list_owned_by(closed, first_address, batch);
     for (allocation* record : std::span{batch}.first(count)) {
-      if (record->close() != 0) free_record(*record);
+      if (record->close() != 0) free_record(*record, &closed);
     }
     if (count < batch.size()) return;
   }

@@ -11,6 +11,7 @@
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/core/thread_state.hpp"
 #include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/memory/freed_memory.hpp"
 
 namespace weir::embedded::model {
 
@@ -46,25 +47,39 @@ void fill_row(std::byte* dst, const memset_work& work) noexcept {
 
 }  // namespace
 
-void memset_work::run() const noexcept {
-  if (element_size == 4 && width == 1 && height == 1) {
-    // The program may poll the word to follow the stream's progress.
-    __atomic_store_n(reinterpret_cast<std::uint32_t*>(dst), value, __ATOMIC_RELEASE);
-    engine::notify_written(dst, 4);
-    return;
-  }
-  for (std::size_t row = 0; row < height; ++row) fill_row(dst + row * pitch, *this);
+bool memset_work::run() const noexcept {
+  const auto set = [this] {
+    if (element_size == 4 && width == 1 && height == 1) {
+      // The program may poll the word to follow the stream's progress.
+      __atomic_store_n(reinterpret_cast<std::uint32_t*>(dst), value, __ATOMIC_RELEASE);
+      return;
+    }
+    for (std::size_t row = 0; row < height; ++row) fill_row(dst + row * pitch, *this);
+  };
+  if (!access_memory(set)) return false;
   engine::notify_written(dst, (height - 1) * pitch + width * element_size);
+  return true;
 }
 
 // Overlapping copies have an undefined result, but are safe: hence memmove.
-void copy_work::run() const noexcept {
-  std::memmove(dst, src, bytes);
-  engine::notify_written(dst, bytes);
+bool copy_work::run() const noexcept {
+  // With staging memory to free, this operation runs also after a device failure.
+  const bool skipped = staging != nullptr && engine::device_failure() != CUDA_SUCCESS;
+  const bool copied = !skipped && access_memory([this] { std::memmove(dst, src, bytes); });
+  if (copied) engine::notify_written(dst, bytes);
   std::free(staging);
+  return copied;
 }
 
-void pitched_copy_work::run() const noexcept {
+bool pitched_copy_work::run() const noexcept {
+  const bool copied = access_memory([this] { copy_rows(); });
+  if (copied)
+    engine::notify_written(dst, (depth - 1) * dst_slice + (height - 1) * dst_pitch + width);
+  std::free(staging);
+  return copied;
+}
+
+void pitched_copy_work::copy_rows() const noexcept {
   const bool rows_adjoin = dst_pitch == width && src_pitch == width;
   for (std::size_t slice = 0; slice < depth; ++slice) {
     std::byte* dst_row = dst + slice * dst_slice;
@@ -77,8 +92,6 @@ void pitched_copy_work::run() const noexcept {
       std::memmove(dst_row + row * dst_pitch, src_row + row * src_pitch, width);
     }
   }
-  engine::notify_written(dst, (depth - 1) * dst_slice + (height - 1) * dst_pitch + width);
-  std::free(staging);
 }
 
 namespace {
@@ -137,18 +150,25 @@ void callback_work::run() const noexcept {
 
 bool value_wait::run() const noexcept {
   if (denied && fail_without_access(word, CU_MEM_ACCESS_FLAGS_PROT_READ)) return true;
-  return size == 4 ? is_satisfied<std::uint32_t, std::int32_t>(word, value, comparison)
-                   : is_satisfied<std::uint64_t, std::int64_t>(word, value, comparison);
+  bool satisfied = false;
+  const auto look = [&] {
+    satisfied = size == 4 ? is_satisfied<std::uint32_t, std::int32_t>(word, value, comparison)
+                          : is_satisfied<std::uint64_t, std::int64_t>(word, value, comparison);
+  };
+  return !access_memory(look) || satisfied;
 }
 
 bool value_write::run() const noexcept {
   if (denied && fail_without_access(word, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)) return false;
-  if (size == 4) {
-    __atomic_store_n(static_cast<std::uint32_t*>(word), static_cast<std::uint32_t>(value),
-                     __ATOMIC_RELEASE);
-  } else {
-    __atomic_store_n(static_cast<std::uint64_t*>(word), value, __ATOMIC_RELEASE);
-  }
+  const auto store = [this] {
+    if (size == 4) {
+      __atomic_store_n(static_cast<std::uint32_t*>(word), static_cast<std::uint32_t>(value),
+                       __ATOMIC_RELEASE);
+    } else {
+      __atomic_store_n(static_cast<std::uint64_t*>(word), value, __ATOMIC_RELEASE);
+    }
+  };
+  if (!access_memory(store)) return false;
   engine::notify_written_ordered(word, size);
   return true;
 }

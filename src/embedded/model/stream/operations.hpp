@@ -13,6 +13,9 @@ namespace weir::embedded::model {
 
 struct allocation;
 
+// run() of an operation that accesses memory returns false if it made the device fail, because the
+// memory is not there any more (freed_memory.hpp).
+
 // Writes `value` as elements of 1, 2 or 4 bytes to `height` rows of `width` elements, `pitch` bytes
 // apart.
 struct memset_work {
@@ -22,8 +25,9 @@ struct memset_work {
   std::size_t height = 1;
   std::uint32_t value = 0;
   std::uint32_t element_size = 1;
+  bool needs_dst = false;  // as in copy_work
 
-  void run() const noexcept;
+  [[nodiscard]] bool run() const noexcept;
 };
 
 // Copies contiguous bytes.
@@ -34,9 +38,11 @@ struct copy_work {
   // If not null: the driver's own copy of a pageable source. `src` then points into it, and run()
   // passes it to std::free().
   void* staging = nullptr;
+  bool needs_dst = false;  // set in graphs only: a launch needs this memory (node_operations.hpp)
+  bool needs_src = false;
 
   friend bool operator==(const copy_work&, const copy_work&) noexcept = default;
-  void run() const noexcept;
+  [[nodiscard]] bool run() const noexcept;
 };
 
 // Copies a box of `width` bytes, `height` rows and `depth` slices.
@@ -55,10 +61,14 @@ struct pitched_copy_work {
   // type.
   bool dst_unified = false;
   bool src_unified = false;
+  bool needs_dst = false;  // as in copy_work
+  bool needs_src = false;
 
   [[nodiscard]] std::size_t bytes() const noexcept { return width * height * depth; }
   friend bool operator==(const pitched_copy_work&, const pitched_copy_work&) noexcept = default;
-  void run() const noexcept;
+  // Copies the rows, without the side effects of run().
+  void copy_rows() const noexcept;
+  [[nodiscard]] bool run() const noexcept;
 };
 
 // Calls a function of the program on the host function thread. Skipped after a device failure.
@@ -86,6 +96,7 @@ struct value_wait {
   std::uint32_t comparison = 0;
   std::uint32_t size = 4;
   bool denied = false;  // streams could not read the word at creation; checked again when it runs
+  bool needs_word = false;  // as needs_dst in copy_work
 
   [[nodiscard]] bool run() const noexcept;  // true if satisfied or failed
 };
@@ -96,6 +107,7 @@ struct value_write {
   std::uint64_t value = 0;
   std::uint32_t size = 4;
   bool denied = false;  // streams could not write the word at creation; checked again when it runs
+  bool needs_word = false;  // as needs_dst in copy_work
 
   [[nodiscard]] bool run() const noexcept;  // true if written
 };

@@ -3,6 +3,7 @@
 #include "embedded/model/stream/stream.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <variant>
@@ -49,9 +50,11 @@ struct empty_operation {
 struct boxed_copy {
   pitched_copy_work* work;
 
-  void run() const noexcept {
-    work->run();
-    delete work;
+  [[nodiscard]] bool run() const noexcept {
+    const std::unique_ptr<pitched_copy_work> box{work};
+    if (engine::device_failure() == CUDA_SUCCESS) return box->run();
+    std::free(box->staging);
+    return true;
   }
 };
 

@@ -106,7 +106,7 @@ pitched_copy_work stage_source(const pitched_copy_work& work, void* staging) {
   reading.dst = static_cast<std::byte*>(staging);
   reading.dst_pitch = work.width;
   reading.dst_slice = work.width * work.height;
-  reading.run();
+  reading.copy_rows();
   pitched_copy_work staged = work;
   staged.src = reading.dst;
   staged.src_pitch = reading.dst_pitch;

@@ -9,6 +9,7 @@
 #include "embedded/model/core/device.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/backing.hpp"
+#include "embedded/model/memory/freed_memory.hpp"
 #include "os/poison.hpp"
 
 namespace weir::embedded::model {
@@ -39,11 +40,11 @@ graph_block::~graph_block() {
   {
     const std::lock_guard lock{graph_memory_account::mutex()};
     record.backing_block.store(nullptr, std::memory_order_relaxed);
-    if (backed) memory_device.graph_memory.remove(*this);
+    if (backed) memory_device.graph_memory.end(*this);
   }
   address_map::instance().remove(record);
   if (fits()) os::unpoison(start, extent);
-  backing::deallocate(start, extent, nullptr);
+  freed_memory::release_block(start, extent, nullptr, nullptr, nullptr);
 }
 
 // Returns false for a block larger than the device's memory: no launch can allocate it. Such a

@@ -83,6 +83,9 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
   // The size of the last launch's allocation; 0 before the first, and after cuMemFree or
   // cuMemFreeAsync.
   std::size_t live_bytes = 0;
+  // True if the program has freed the memory of the last launch by a call. As on an H100, the
+  // memory then counts as used until a trim, also if the graph is destroyed meanwhile.
+  bool counts_until_trim = false;
 };
 
 }  // namespace weir::embedded::model

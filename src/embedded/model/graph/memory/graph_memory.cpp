@@ -82,6 +82,7 @@ CUresult free(allocation& record, std::uintptr_t address, stream* target_stream)
   const std::lock_guard lock{graph_memory_account::mutex()};
   block->status = state::unused;
   block->free_at = until;
+  block->counts_until_trim = true;
   return CUDA_SUCCESS;
 }
 

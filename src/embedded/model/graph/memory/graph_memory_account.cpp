@@ -55,6 +55,11 @@ void graph_memory_account::remove(graph_block& block) noexcept {
   used_ -= block.extent;
 }
 
+void graph_memory_account::end(graph_block& block) noexcept {
+  remove(block);
+  if (block.counts_until_trim) ended_ += block.extent;
+}
+
 bool graph_memory_account::reserve_from_idle(std::size_t more) noexcept {
   for (std::size_t i = backed_.size(); i-- > 0;) {
     if (!is_idle(*backed_[i])) continue;
@@ -72,6 +77,7 @@ void graph_memory_account::trim() noexcept {
     backed_[i]->drop_pages();
     remove(*backed_[i]);
   }
+  ended_ = 0;
   const std::size_t needed = round_to_chunks(used_);
   device_.release_memory(reserved_ - needed);
   reserved_ = needed;
@@ -80,7 +86,9 @@ void graph_memory_account::trim() noexcept {
 bool graph_memory_account::get(CUgraphMem_attribute attribute, std::size_t& value) const noexcept {
   const std::lock_guard lock{mutex()};
   switch (attribute) {
-    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT: value = round_to_chunks(used_); return true;
+    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
+      value = std::min(round_to_chunks(used_ + ended_), reserved_);
+      return true;
     case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: value = round_to_chunks(used_high_); return true;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: value = reserved_; return true;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: value = reserved_high_; return true;

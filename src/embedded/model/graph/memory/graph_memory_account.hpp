@@ -38,6 +38,10 @@ class graph_memory_account {
   // No longer counts the memory of a block as used. It stays reserved. The block has been added.
   void remove(graph_block& block) noexcept;
 
+  // Like remove(), for a block that is destroyed. If the block counts_until_trim, its memory is
+  // still reported as used until trim(), as far as no other block reuses it.
+  void end(graph_block& block) noexcept;
+
   // Makes `more` bytes available in addition to the used ones: takes memory from blocks that no
   // work uses, until enough is reserved. Returns false if that does not suffice; the blocks have
   // then lost their memory all the same.
@@ -65,6 +69,7 @@ class graph_memory_account {
   device& device_;
   std::size_t used_ = 0, used_high_ = 0;  // the bytes of all blocks in backed_
   std::size_t reserved_ = 0, reserved_high_ = 0;
+  std::size_t ended_ = 0;  // the bytes of destroyed blocks that count until the next trim
   // The blocks that count against the device.
   std::vector<graph_block*> backed_;
 };

@@ -139,6 +139,7 @@ void launch::claim_memory() noexcept {
   for_each_allocated(usage_, [&](graph_block& block) {
     if (!block.backed) block.memory_device.graph_memory.add(block);
     block.live_bytes = block.bytes;
+    block.counts_until_trim = false;
     os::unpoison(block.start, block.extent);
     if (block.status == state::live) {  // freed on launch; the last launch is awaited anyway
       (void)block.record.close();

@@ -12,6 +12,7 @@
 #include "embedded/model/core/device.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/backing.hpp"
+#include "embedded/model/memory/deferred_operation.hpp"
 #include "embedded/model/memory/managed_advice.hpp"
 #include "embedded/model/memory/pool/pool_registry.hpp"
 #include "embedded/model/stream/stream.hpp"
@@ -264,8 +265,10 @@ bool memory_pool::has_idle_above_threshold() const noexcept {
 }
 
 void memory_pool::trim(std::size_t keep) noexcept {
+  using unused_access = pool_range::unused_access;
+  const unused_access access = is_work_pending() ? unused_access::refused : unused_access::allowed;
   const std::lock_guard lock{lock_};
-  release_idle(keep + chunk_bytes_ - 1, completion::known_to_host, nullptr);
+  release_idle(keep + chunk_bytes_ - 1, completion::known_to_host, nullptr, access);
 }
 
 bool memory_pool::trim_to_threshold() noexcept {
@@ -298,7 +301,8 @@ void memory_pool::release_all_idle(stream* requesting_stream) noexcept {
 // Returns idle chunks to the device while more than `limit` bytes are reserved. A chunk qualifies
 // if no work uses it, or if only work of the requesting stream does.
 void memory_pool::release_idle(std::size_t limit, completion required,
-                               const stream* requesting_stream) noexcept {
+                               const stream* requesting_stream,
+                               pool_range::unused_access access) noexcept {
   while (attributes_.reserved > limit) {
     const pool_space::idle_memory idle = space_.decommit_idle(
         required, requesting_stream != nullptr ? &requesting_stream->timeline() : nullptr);
@@ -310,7 +314,7 @@ void memory_pool::release_idle(std::size_t limit, completion required,
     if (charged_device() != nullptr) owner_device().release_memory(idle.bytes);
     if (idle.until.line == nullptr) {
       os::poison(idle.address, idle.bytes * redzone_factor);
-      range_.decommit(idle.address, idle.bytes * redzone_factor, sharing.store());
+      range_.decommit(idle.address, idle.bytes * redzone_factor, sharing.store(), access);
     }
   }
 }

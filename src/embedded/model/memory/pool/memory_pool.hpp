@@ -83,7 +83,8 @@ class memory_pool {
 
   // Returns idle chunks to the device while at least `keep` bytes stay reserved. A chunk stays
   // unless a wait of the host has shown that the work that used it is complete. The sum of `keep`
-  // and the size of a chunk must not wrap around.
+  // and the size of a chunk must not wrap around. If work of any stream is pending, the chunks are
+  // inaccessible until the pool uses them again.
   void trim(std::size_t keep) noexcept;
 
   // Gets an attribute like pool_attributes::get().
@@ -147,8 +148,8 @@ class memory_pool {
   }
 
   using completion = pool_space::completion;
-  void release_idle(std::size_t limit, completion required,
-                    const stream* requesting_stream) noexcept;
+  void release_idle(std::size_t limit, completion required, const stream* requesting_stream,
+                    pool_range::unused_access access = pool_range::unused_access::allowed) noexcept;
 
   // Atomic, because a thread in allocate() may read it while another thread destroys the pool and
   // the object begins its next lifetime.

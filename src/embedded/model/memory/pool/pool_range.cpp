@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "embedded/model/ipc/shared_store.hpp"
+#include "embedded/model/memory/freed_memory.hpp"
 #include "os/pages.hpp"
 #include "os/poison.hpp"
 
@@ -52,7 +53,7 @@ void pool_range::unmap(shared_store* store) noexcept {
     set_state(i, state::untouched);
   }
   os::unpoison(address_, touched_chunks_ * chunk_bytes_);  // for the next owner of the addresses
-  munmap(address_, bytes_);
+  freed_memory::release_pages(address_, bytes_);
   address_ = nullptr;
   touched_chunks_ = 0;
 }
@@ -68,6 +69,7 @@ bool pool_range::commit(std::byte* address, std::size_t bytes, shared_store* sto
   const std::size_t last = first + bytes / chunk_bytes_;
   touched_chunks_ = std::max(touched_chunks_, last);
   for (std::size_t i = first; i < last; ++i) {
+    allow_access(i);
     if (store == nullptr) {
       set_state(i, state::untouched);
     } else if (chunks_[i] != state::in_store) {
@@ -78,17 +80,40 @@ bool pool_range::commit(std::byte* address, std::size_t bytes, shared_store* sto
   return true;
 }
 
-void pool_range::decommit(std::byte* address, std::size_t bytes, shared_store* store) noexcept {
+void pool_range::allow_access(std::size_t chunk) noexcept {
+  if (chunks_[chunk] != state::inaccessible) return;
+  mprotect(address_ + chunk * chunk_bytes_, chunk_bytes_, PROT_READ | PROT_WRITE);
+  set_state(chunk, state::untouched);
+}
+
+void pool_range::refuse_access(std::size_t chunk) noexcept {
+  std::byte* const pages = address_ + chunk * chunk_bytes_;
+  madvise(pages, chunk_bytes_, MADV_DONTNEED);
+  mprotect(pages, chunk_bytes_, PROT_NONE);
+  set_state(chunk, state::inaccessible);
+}
+
+void pool_range::keep_or_drop_pages(std::size_t chunk) noexcept {
+  if (try_keep_pages(chunk_bytes_)) {
+    set_state(chunk, state::unused_with_pages);
+  } else {
+    madvise(address_ + chunk * chunk_bytes_, chunk_bytes_, MADV_DONTNEED);
+  }
+}
+
+void pool_range::decommit(std::byte* address, std::size_t bytes, shared_store* store,
+                          unused_access access) noexcept {
   const auto first = static_cast<std::size_t>(address - address_) / chunk_bytes_;
   for (std::size_t i = first; i < first + bytes / chunk_bytes_; ++i) {
-    std::byte* const chunk = address_ + i * chunk_bytes_;
-    if (chunks_[i] == state::in_store) {
-      store->replace_with_private(chunk, chunk_bytes_);
+    const bool was_in_store = chunks_[i] == state::in_store;
+    if (was_in_store) {
+      store->replace_with_private(address_ + i * chunk_bytes_, chunk_bytes_);
       set_state(i, state::untouched);
-    } else if (try_keep_pages(chunk_bytes_)) {
-      set_state(i, state::unused_with_pages);
-    } else {
-      madvise(chunk, chunk_bytes_, MADV_DONTNEED);
+    }
+    if (access == unused_access::refused) {
+      refuse_access(i);
+    } else if (!was_in_store) {
+      keep_or_drop_pages(i);
     }
   }
 }

@@ -41,17 +41,29 @@ class pool_range {
   // a store it always succeeds.
   [[nodiscard]] bool commit(std::byte* address, std::size_t bytes, shared_store* store) noexcept;
 
+  // What happens if work uses an unused chunk.
+  enum class unused_access : std::uint8_t {
+    allowed,  // nothing
+    // The device fails with CUDA_ERROR_ILLEGAL_ADDRESS (freed_memory.hpp).
+    refused
+  };
+
   // Marks whole chunks as unused. Their contents are lost.
-  void decommit(std::byte* address, std::size_t bytes, shared_store* store) noexcept;
+  void decommit(std::byte* address, std::size_t bytes, shared_store* store,
+                unused_access access) noexcept;
 
  private:
   enum class state : std::uint8_t {
     // Private memory that is in use, was never used, or was returned to the system.
     untouched,
     unused_with_pages,  // not in use, but its pages are kept for the next use
+    inaccessible,       // not in use, and without access
     in_store            // in use, with its memory in the store
   };
   void set_state(std::size_t chunk, state new_state) noexcept;
+  void allow_access(std::size_t chunk) noexcept;
+  void refuse_access(std::size_t chunk) noexcept;
+  void keep_or_drop_pages(std::size_t chunk) noexcept;
 
   std::byte* address_ = nullptr;
   std::size_t bytes_ = 0;
