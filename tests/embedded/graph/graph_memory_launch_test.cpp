@@ -11,6 +11,16 @@ namespace {
 
 class GraphMemoryLaunch : public graph_memory_test {};
 
+// Copies 4 bytes by a batch, which does not wait between host memory, unlike cuMemcpyAsync.
+void copy_word(CUdeviceptr to, CUdeviceptr from, CUstream stream) {
+  CUmemcpyAttributes attributes{};
+  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  std::size_t bytes = 4;
+  std::size_t first = 0;
+  EXPECT_EQ(driver.cuMemcpyBatchAsync_v2(&to, &from, &bytes, 1, &attributes, &first, 1, stream),
+            CUDA_SUCCESS);
+}
+
 // Launches of one executable are ordered, so they share their memory; launches of several
 // executables do not.
 TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotShareMemory) {
@@ -40,8 +50,7 @@ TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotShareMemory) {
         // A launch comes after the previous launch, not after later work of that launch's stream.
         EXPECT_EQ(driver.cuStreamWaitEvent(target_stream, turn_read[i], 0), CUDA_SUCCESS);
         execs[i]->launch(target_stream);
-        EXPECT_EQ(driver.cuMemcpyAsync(seen.at(round * graphs + i), turn.at(i), 4, target_stream),
-                  CUDA_SUCCESS);
+        copy_word(seen.at(round * graphs + i), turn.at(i), target_stream);
         EXPECT_EQ(driver.cuEventRecord(turn_read[i], target_stream), CUDA_SUCCESS);
       }
     }

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "embedded/model/core/context.hpp"
+#include "embedded/model/core/host_waits.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/ipc/imported_store.hpp"
 #include "embedded/model/ipc/ipc_handle.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/allocation_removal.hpp"
 #include "embedded/model/memory/freed_memory.hpp"
+#include "embedded/model/memory/memory.hpp"
 
 namespace weir::embedded::model::ipc_memory {
 
@@ -114,9 +116,13 @@ CUresult close(CUdeviceptr address) {
     // Fails if another thread has closed the memory first.
     if (!removal.emplace(address, memory_kind::opened)) return CUDA_ERROR_INVALID_VALUE;
   }
-  context& owner = removal->owner_context();
-  owner.synchronize();
-  forget(removal->commit(), &owner);
+  if (makes_allowed_waits()) {
+    context& owner = removal->owner_context();
+    owner.synchronize();
+    forget(removal->commit(), &owner);
+  } else {
+    memory::free_when_idle(removal->commit());
+  }
   return CUDA_SUCCESS;
 }
 

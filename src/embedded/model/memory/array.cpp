@@ -4,12 +4,14 @@
 
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/core/device.hpp"
+#include "embedded/model/core/host_waits.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/allocation_removal.hpp"
 #include "embedded/model/memory/array_limits.hpp"
 #include "embedded/model/memory/backing.hpp"
 #include "embedded/model/memory/freed_memory.hpp"
+#include "embedded/model/memory/memory.hpp"
 #include "embedded/model/memory/pool/pool_registry.hpp"
 
 namespace weir::embedded::model {
@@ -73,9 +75,14 @@ CUresult destroy(CUarray handle) {
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   allocation_removal removed{found->memory->start(), memory_kind::array};
   if (!removed) return CUDA_ERROR_INVALID_HANDLE;
-  context& owner = removed.owner_context();
-  owner.synchronize();
-  release(removed.commit(), &owner);
+  if (makes_allowed_waits()) {
+    context& owner = removed.owner_context();
+    owner.synchronize();
+    release(removed.commit(), &owner);
+  } else {
+    this_process().arrays.retire(found, handle);
+    memory::free_when_idle(removed.commit());
+  }
   return CUDA_SUCCESS;
 }
 
@@ -85,8 +92,8 @@ void release(allocation& record, const context* awaited) noexcept {
   const std::size_t extent = record.extent;
   device* const source_device = record.memory_device;
   auto& table = this_process().arrays;
-  table.retire(removed,
-               table.handle_of(removed));  // only the thread that closed the record comes here
+  // Only the thread that closed the record comes here. It may have retired the handle already.
+  table.retire(removed, table.handle_of(removed));
   address_map::instance().remove(record);
   freed_memory::release_block(address, extent, source_device, nullptr, awaited);
   table.recycle(removed);

@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/core/device.hpp"
+#include "embedded/model/core/host_waits.hpp"
 #include "embedded/model/core/settings.hpp"
 #include "embedded/model/graph/memory/graph_memory.hpp"
 #include "embedded/model/ipc/external_memory.hpp"
@@ -21,6 +23,7 @@
 #include "embedded/model/memory/allocation_removal.hpp"
 #include "embedded/model/memory/array.hpp"
 #include "embedded/model/memory/backing.hpp"
+#include "embedded/model/memory/deferred_operation.hpp"
 #include "embedded/model/memory/freed_memory.hpp"
 #include "embedded/model/memory/managed_advice.hpp"
 #include "embedded/model/memory/pool/memory_pool.hpp"
@@ -31,10 +34,6 @@ namespace weir::embedded::model::memory {
 
 using namespace abi;
 
-namespace {
-
-// Frees memory whose record is closed. Registered memory belongs to the program, so only its record
-// is removed. `awaited`: the context for whose work the caller has waited, or null.
 void free_record(allocation& record, const context* awaited) noexcept {
   const memory_kind kind = record.kind;
   if (kind == memory_kind::array) return arrays::release(record, awaited);
@@ -57,13 +56,36 @@ void free_record(allocation& record, const context* awaited) noexcept {
   freed_memory::release_block(address, extent, charged, store, awaited);
 }
 
-// Waits for the work of the context that owns the memory, then frees it.
+namespace {
+
+struct free_operation {
+  allocation* record;
+
+  void run() const noexcept { free_record(*record, nullptr); }
+};
+
+}  // namespace
+
+void free_when_idle(allocation& record) noexcept {
+  if (record.kind == memory_kind::device || record.kind == memory_kind::array)
+    std::exchange(record.memory_device, nullptr)->release_memory(record.extent);
+  run_when_idle(engine::make_unconditional_operation(free_operation{&record}));
+}
+
+namespace {
+
+// Frees memory after the work of the context that owns it. The call waits for that work unless
+// host_waits::least is configured.
 CUresult free_after_work(std::uintptr_t address, memory_kind kind) {
   allocation_removal removal{address, kind};
   if (!removal) return CUDA_ERROR_INVALID_VALUE;
-  context& owner = removal.owner_context();
-  owner.wait_for_work();
-  free_record(removal.commit(), &owner);
+  if (makes_allowed_waits()) {
+    context& owner = removal.owner_context();
+    owner.wait_for_work();
+    free_record(removal.commit(), &owner);
+  } else {
+    free_when_idle(removal.commit());
+  }
   return CUDA_SUCCESS;
 }
 
@@ -239,7 +261,12 @@ CUresult unregister_host(void* pointer) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (address_map::find(address) == nullptr) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-  return free_after_work(address, memory_kind::registered);
+  allocation_removal removal{address, memory_kind::registered};
+  if (!removal) return CUDA_ERROR_INVALID_VALUE;
+  if (makes_allowed_waits()) removal.owner_context().wait_for_work();
+  free_record(removal.commit(),
+              nullptr);  // the memory is the program's, so work may go on using it
+  return CUDA_SUCCESS;
 }
 
 // Frees the memory of a closed context, 64 allocations at a time. A list of all allocations would

@@ -9,6 +9,7 @@
 
 namespace weir::embedded::model {
 
+struct allocation;
 class context;
 class stream;
 
@@ -30,8 +31,8 @@ abi::CUresult allocate_managed(context& owner_context, std::size_t bytes, unsign
                                abi::CUdeviceptr* out);
 
 // cuMemFree: frees device, managed, pooled, imported or graph memory by its start; ignores null.
-// Waits for the work of the context that owns the memory. Does not wait for pooled and graph
-// memory.
+// Waits for the work of the context that owns the memory, unless host_waits::least is configured.
+// Does not wait for pooled and graph memory.
 abi::CUresult free_device(abi::CUdeviceptr address);
 
 // cuMemFreeAsync: like free_device(), in stream order. Work submitted to the stream before the free
@@ -43,16 +44,23 @@ abi::CUresult free_async(abi::CUdeviceptr address, stream& target_stream);
 abi::CUresult allocate_pinned(context& owner_context, std::size_t bytes, unsigned flags,
                               void** out);
 
-// cuMemFreeHost: waits for the work of the context that owns the memory, then frees it. Ignores
-// null.
+// cuMemFreeHost: frees pinned memory, and waits like free_device(). Ignores null.
 abi::CUresult free_pinned(void* pointer);
 
 // cuMemHostRegister: makes the program's own memory pinned.
 abi::CUresult register_host(context& owner_context, void* pointer, std::size_t bytes,
                             unsigned flags);
-// cuMemHostUnregister: waits for the work of the context that registered the memory, then makes the
-// memory pageable again.
+// cuMemHostUnregister: waits like free_device(), then makes the memory pageable again.
 abi::CUresult unregister_host(void* pointer);
+
+// Frees memory of any kind whose record is closed. Registered memory belongs to the program, so
+// only its record is removed. `awaited`: the context for whose work the caller has waited, or null.
+void free_record(allocation& record, const context* awaited) noexcept;
+
+// Like free_record(), but for memory that submitted work may still use: frees it when no work of
+// any stream is left, and never blocks. The memory stops counting against its device at once, so
+// the program may allocate as much again.
+void free_when_idle(allocation& record) noexcept;
 
 // Frees all memory that belongs to a context whose work is complete.
 void release_context(context& closed) noexcept;
