@@ -34,6 +34,7 @@ enum class sync_rule : unsigned char {
 /// - wait(), wait_for(), wait_until(), get() and sync_wait() of completions and futures
 /// - close() of memory that waits for its users: pinned, managed, mapped, shared between processes
 /// - copies of pageable memory, also in a batch, which a driver stages while the caller waits
+/// - single copies from host memory to host memory, for which the caller waits
 ///
 /// The guard does not apply to done() and status(), which never wait, nor to driver calls made
 /// directly by the program or by other libraries.

@@ -77,7 +77,8 @@ concept copyable_to = memory_range<std::remove_reference_t<Source>> &&
 /// themselves: they are freed only after the copy. The same holds for a part of a buffer
 /// (x.part(first, count)), and for a std::span or a pointer into one, whose buffer is found by the
 /// address. A temporary vector does not compile. For host memory that is not pinned, the driver
-/// copies through a pinned buffer of its own, and the call may block for that.
+/// copies through a pinned buffer of its own. The call may block for that, and may read the source
+/// before work queued earlier writes it. A copy between host memory blocks until it is done.
 ///
 /// Throws: `invalid_value` if `source` is longer than `target`; nothing is queued.
 /// In a capture: allowed; each launch of the graph makes the copy. Both memories must live until no

@@ -19,7 +19,7 @@ namespace weir {
 
 /// Says when a copy of a batch may read its source.
 enum class source_access_order : unsigned char {
-  in_stream_order = 1,  ///< after the work queued before, like copy()
+  in_stream_order = 1,  ///< after the work queued before has finished, whatever the memory
   during_call = 2,  ///< before enqueue() returns; the source may change or be destroyed afterwards
   /// At any time that the driver chooses. No work queued earlier may write the source, and the
   /// source must stay valid until the copy is done.
@@ -129,8 +129,10 @@ class WEIR_EXPORT copy_batch {
     return add_each(sources, targets, std::span{&for_all, 1}, at);
   }
 
-  /// Queues all copies in the order of the stream, and returns without waiting. An empty batch does
-  /// nothing.
+  /// Queues all copies in the order of the stream. An empty batch does nothing.
+  /// Waits for work queued before if a source is pageable memory that is read in stream order, or
+  /// more than 64 KiB of pageable memory that is read during the call. Data in pageable targets is
+  /// complete only after a sync().
   /// The driver's batch call needs a driver of CUDA 13, and accepts only buffers of the stream's
   /// own device. It queues all copies or none. In all other cases weir calls copy() for each copy.
   /// Then hints are ignored, and if one copy fails, the copies before it stay queued and those

@@ -48,15 +48,32 @@ namespace {
   return driver().cuMemcpyAsync(dst, src, bytes, stream);
 }
 
-}  // namespace
-
-bool is_pageable(const region& memory) {
-  if (memory.owner != nullptr) return false;
+// Returns the CU_MEMORYTYPE of memory; nothing if the driver does not know it.
+std::optional<unsigned> memory_type(const region& memory) {
   unsigned type = 0;
   const CUresult answer = driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                                          device_address(memory.address));
-  return answer != CUDA_SUCCESS;
+  return answer == CUDA_SUCCESS ? std::optional{type} : std::nullopt;
 }
+
+}  // namespace
+
+bool is_pageable(const region& memory) {
+  return memory.owner == nullptr && !memory_type(memory).has_value();
+}
+
+namespace {
+
+// Returns true if the call of a single copy may block the host: one side is pageable, or both sides
+// are host memory.
+bool may_block(const region& source, const region& target) {
+  const auto is_on_host = [](const region& memory) {
+    return memory_type(memory).value_or(CU_MEMORYTYPE_HOST) == CU_MEMORYTYPE_HOST;
+  };
+  return is_pageable(source) || is_pageable(target) || (is_on_host(source) && is_on_host(target));
+}
+
+}  // namespace
 
 void copy_region(stream_ref stream, const region& source, const region& target, call_site at) {
   constexpr const char* call = "cuMemcpyAsync";
@@ -67,7 +84,7 @@ void copy_region(stream_ref stream, const region& source, const region& target, 
     throw_too_long(source, target, at);
   }
   if (source.bytes == 0) return;
-  if (current_sync_guard != nullptr && (is_pageable(source) || is_pageable(target))) [[unlikely]] {
+  if (current_sync_guard != nullptr && may_block(source, target)) [[unlikely]] {
     require_sync_allowed(call, at);
   }
 

@@ -97,6 +97,14 @@ constexpr const char* batch_call = "cuMemcpyBatchAsync";
   });
 }
 
+// Waits for the stream if a source is pageable memory: a single copy of it may read the source
+// before the work queued earlier has written it.
+void wait_for_pageable_sources(const copy_list& list, stream_ref stream, call_site at) {
+  for (std::size_t i = 0; i < list.sizes.size(); ++i) {
+    if (is_pageable(list.source(i))) return stream.sync(at);
+  }
+}
+
 // Queues the copies one by one. Used if the driver lacks cuMemcpyBatchAsync or does not accept the
 // memory in a batch. Throws if a copy has access options, which only a batch supports; `reason`
 // then says why the batch cannot be used, and may be empty if the driver is too old.
@@ -109,8 +117,23 @@ void copy_each(const copy_list& list, stream_ref stream, std::string reason, cal
       throw_error(errc::call_requires_newer_driver, batch_call, to_text(stream), std::move(reason),
                   at);
   }
+  wait_for_pageable_sources(list, stream, at);
   for (std::size_t i = 0; i < list.sizes.size(); ++i)
     copy_region(stream, list.source(i), list.target(i), at);
+}
+
+// Returns true if the driver may read a source after the batch call, although the source is to be
+// read during the call. An H200's driver (580) does so with more than 64 KiB of pageable memory.
+[[nodiscard]] bool reads_sources_late(const copy_list& list) {
+  constexpr std::size_t max_staged_bytes = std::size_t{64} << 10;
+  std::size_t group = 0;
+  for (std::size_t i = 0; i < list.sizes.size(); ++i) {
+    if (group + 1 < list.firsts.size() && list.firsts[group + 1] == i) ++group;
+    if (list.attributes[group].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL &&
+        list.sizes[i] > max_staged_bytes && is_pageable(list.source(i)))
+      return true;
+  }
+  return false;
 }
 
 // Called only if a sync_guard is active, because it queries the driver. Returns true if one of the
@@ -234,6 +257,7 @@ void copy_batch::enqueue(stream_ref stream, call_site at) const {
     return detail::copy_each(list, stream, {}, at);
   detail::check(answer, detail::batch_call, stream, at);
   operands.record_uses(at);
+  if (detail::reads_sources_late(list)) stream.sync(at);
 }
 
 }  // namespace weir

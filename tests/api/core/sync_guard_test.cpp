@@ -103,6 +103,13 @@ TEST_F(SyncGuard, CopiesOfPageableMemoryCountAsWaits) {
   s.sync();
 }
 
+TEST_F(SyncGuard, CopiesBetweenHostMemoryCountAsWaits) {
+  pinned_buffer<int> source{10};
+  pinned_buffer<int> target{10};
+  const sync_guard none{sync_rule::forbidden};
+  EXPECT_EQ(result_of([&] { copy(s, source, target); }), errc::not_permitted);
+}
+
 TEST_F(SyncGuard, TheErrorNamesTheLinesOfTheWaitAndOfTheGuard) {
   const unsigned guarded = __LINE__ + 1;
   const sync_guard none{sync_rule::forbidden};

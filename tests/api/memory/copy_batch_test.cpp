@@ -10,9 +10,11 @@
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/host_function.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <optional>
 #include <span>
 #include <string>
@@ -94,6 +96,52 @@ TEST_F(CopyBatch, ABatchRunsInStreamOrder) {
   s.sync();
   EXPECT_EQ(host[size - 1], 3u);
   EXPECT_EQ(other_host[size - 1], 4u);
+}
+
+// Work queued before a batch may write its source, even if that is pageable memory. The driver may
+// block the call until that work is done, so another thread makes it.
+TEST_F(CopyBatch, APageableSourceIsReadAfterEarlierWork) {
+  for (const bool has_batch_call : {true, false}) {
+    fault_table calls;
+    if (!has_batch_call)
+      calls.fail_from(&driver_table::cuMemcpyBatchAsync_v2, 1,
+                      abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+    for (const std::size_t count : {std::size_t{1}, size}) {
+      std::vector<std::uint32_t> source(count, 1);
+      gate held{s};
+      launch_host(s, [&] { std::ranges::fill(source, 2u); });
+      copy_batch batch;
+      batch.add(source, std::span{x.data(), count});
+      auto enqueued = std::async(std::launch::async, [&] { batch.enqueue(s); });
+      (void)enqueued.wait_for(std::chrono::milliseconds{20});  // for a call that does not block
+      held.open();
+      enqueued.get();
+      EXPECT_EQ(contents(s, x).front(), 2u) << count << has_batch_call;
+      EXPECT_EQ(contents(s, x)[count - 1], 2u) << count << has_batch_call;
+    }
+  }
+}
+
+// The call may wait for the stream to read a source, so the gate opens if the call does not return.
+TEST_F(CopyBatch, ASourceReadDuringTheCallMayChangeAfterwards) {
+  for (const std::size_t count : {size, std::size_t{40'000}}) {
+    std::vector<std::uint32_t> pageable(count, 1);
+    pinned_buffer<std::uint32_t> pinned{count};
+    std::ranges::fill(pinned, 1u);
+    for (const std::span<std::uint32_t> source : {std::span{pageable}, std::span{pinned}}) {
+      buffer<std::uint32_t> target{s, count};
+      copy_batch batch;
+      batch.add(source, target, {.source_access = source_access_order::during_call});
+      gate held{s};
+      auto enqueued = std::async(std::launch::async, [&] { batch.enqueue(s); });
+      if (enqueued.wait_for(std::chrono::milliseconds{20}) != std::future_status::ready)
+        held.open();
+      enqueued.get();
+      std::ranges::fill(source, 2u);
+      held.open();
+      EXPECT_EQ(contents(s, target), std::vector<std::uint32_t>(count, 1u));
+    }
+  }
 }
 
 TEST_F(CopyBatch, ABatchMayBeEnqueuedAgain) {
