@@ -82,7 +82,7 @@ class shared_memory {
   // Releases ownership of the descriptor.
   int release() noexcept { return std::exchange(fd_, -1); }
 
-  // Returns the size of the segment in bytes; 0 if the descriptor is not that of a segment.
+  // Returns the size in bytes of the segment, or of a regular file; 0 for other descriptors.
   [[nodiscard]] std::size_t bytes() const noexcept;
 
   // Returns true if no process can shrink the segment, which is so for every segment made by

@@ -128,7 +128,7 @@ errc wait_until_complete(completion_queue& queue, std::uint64_t ticket,
                          long long timeout) noexcept {
   const errc status = queue.query(ticket);
   if (status != errc::not_ready || timeout <= 0) return status;
-  // wait_spinning() has no timeout.
+  // wait_spinning() may spin past a short deadline, so it is used only without a timeout.
   const completion_queue::engine_point engine_point = queue.uses_engine() && timeout == forever
                                                           ? queue.engine_point_of(ticket)
                                                           : completion_queue::engine_point{};

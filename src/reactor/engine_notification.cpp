@@ -58,7 +58,8 @@ void engine_notification::release() noexcept {
   if (holds_.fetch_sub(1) == 1) queue_.reclaim();
 }
 
-// Runs on a thread of the engine.
+// Runs on the thread that completes the awaited operation: a worker of the engine, or a thread of
+// the program that runs operations while it waits.
 void engine_notification::on_reached(engine_callback& self) noexcept {
   auto& notification = static_cast<engine_notification&>(self);
   notification.ticket_.store(0);

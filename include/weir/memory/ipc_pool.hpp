@@ -81,7 +81,8 @@ namespace detail {
 
 struct pool_import;
 
-/// Counts one owner of an import less, for destructors. The last owner ends the import.
+/// Releases a reference to an import. The last reference ends the import. Errors go to the
+/// unhandled-error handler.
 struct pool_import_deleter {
   WEIR_EXPORT void operator()(pool_import* import) const noexcept;
 };

@@ -76,7 +76,7 @@ void throw_if_event_captured(CUevent event, const char* call, call_site at) {
 
 namespace {
 
-void throw_context_captured(const std::optional<active_capture>& capture, CUcontext context,
+void throw_context_captured(const std::optional<found_capture>& capture, CUcontext context,
                             const char* call, call_site at) {
   if (!capture) return;
   throw_error(errc::stream_capture_unsupported, call, to_string(context_ref{context}),

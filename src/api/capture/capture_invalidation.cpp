@@ -197,22 +197,22 @@ std::string to_text(const capture_invalidation& invalidation) {
 namespace {
 
 // An invalidated capture and the call that invalidated it.
-struct invalidated_capture {
+struct found_invalidation {
   active_capture capture;
   capture_invalidation invalidation;
 };
 
 // Returns the capture that a call on `object` found invalidated: the newest one that contains the
 // stream, or the newest invalidated one of the calling thread if `object` is not a stream.
-std::optional<invalidated_capture> find_invalidated(subject object) {
+std::optional<found_invalidation> find_invalidated(subject object) {
   const bool is_stream = object.type == subject::kind::stream;
-  std::optional<invalidated_capture> found;
+  std::optional<found_invalidation> found;
   capture_registry::instance().for_each([&](const capture_record& record) {
     const bool matches =
         is_stream ? record.has_stream(static_cast<CUstream>(const_cast<void*>(object.handle)))
                   : record.capture.thread == unique_thread_id() &&
                         (record.invalidation.call != nullptr || record.has_unknown_cause);
-    if (matches) found = invalidated_capture{record.capture, record.invalidation};
+    if (matches) found = found_invalidation{record.capture, record.invalidation};
   });
   return found;
 }
@@ -221,7 +221,7 @@ std::optional<invalidated_capture> find_invalidated(subject object) {
 
 std::string explain_invalidated(subject object) {
   if (!any_capture_active()) return {};
-  const std::optional<invalidated_capture> found = find_invalidated(object);
+  const std::optional<found_invalidation> found = find_invalidated(object);
   if (!found) return {};
   return fmt::format("{} was {}; fix that call and capture again", to_text(found->capture),
                      to_text(found->invalidation));

@@ -23,8 +23,9 @@ namespace weir::detail {
 // before the query, and the handle of a default stream means different streams in different threads
 // and contexts. Therefore each use in such a stream records an event.
 //
-// Thread safety: register_stream(), record() and end() may be called from any thread. The other
-// members may be called only after end(), or after the last call of the first two has returned.
+// Thread safety: register_stream(), record(), end(), make_wait(), has_uses(), are_all_in_capture()
+// and idle() may be called from any thread. The other members may be called only after end(), or
+// after the last call of register_stream() and record() has returned.
 class pending_uses {
  public:
   pending_uses() = default;

@@ -4,7 +4,8 @@
 
 namespace weir::detail {
 
-// A callback that a thread of the engine calls once when a point in a stream's work is reached.
+// A callback that is called once when a point in a stream's work is reached, by the thread that
+// completes the operation before it.
 // `reached` has to return quickly, because the engine's thread waits for it. The object must exist
 // until the call, or until the notification is cancelled.
 struct engine_callback {

@@ -20,8 +20,8 @@ namespace detail {
 template <class E>
 concept event_like = std::convertible_to<const E&, event_ref>;
 
-/// An event argument of node parameters: an lvalue that the caller keeps, or a temporary or a
-/// shared pointer that the graph keeps.
+/// An event argument of node parameters: an lvalue or an event_ref, whose event the caller keeps
+/// alive, or a temporary owner or a shared pointer, which the graph keeps.
 template <class E>
 concept node_event_argument = event_like<std::remove_cvref_t<E>> ||
     (shared_pointer<std::remove_cvref_t<E>>&& event_like<std::remove_cvref_t<range_named_by<E>>>);

@@ -41,8 +41,8 @@ struct pool_block {
   [[nodiscard]] std::size_t end() const noexcept { return offset + extent; }
 };
 
-// The distance between blocks in memory, in block sizes. In an address sanitizer build each block
-// is followed by a poisoned gap of its own size.
+// The bytes of address space for each byte of a block. In an address sanitizer build each block is
+// followed by a poisoned gap of its own size.
 inline constexpr std::size_t redzone_factor = os::asan_build ? 2 : 1;
 
 // A range of addresses divided into blocks without gaps. The range also consists of chunks of equal
