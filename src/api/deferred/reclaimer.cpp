@@ -227,7 +227,8 @@ class reclaimer {
     if (steps == nullptr) return sleep(end, delay);
     const std::lock_guard hold{mutex_};
     publish(end - 1);
-    if (!retry_.empty()) steps->request_turn();
+    // A wait in the middle of the pass may have used up the request of a task that was added then.
+    if (!retry_.empty() || !queue_.empty()) steps->request_turn();
   }
 
   void run_pass() noexcept {

@@ -26,7 +26,9 @@ bool exec_state::track_launch(stream_ref stream, call_site at) {
 
 void exec_state::mark_launch_end(stream_ref stream, call_site at) {
   for (const auto& owner : captured) owner->allocations->launches->record(stream.get(), at);
-  for (const memory_reference& memory : used) memory->uses().record(stream.get(), at);
+  for (const memory_reference& memory : used) {
+    if (!memory->closed()) memory->uses().record(stream.get(), at);
+  }
   if (has_owners()) recent_launches_->record(stream.get(), at);
 }
 

@@ -3,6 +3,7 @@
 #include <weir/core/to_string.hpp>
 #include <weir/memory/buffer.hpp>
 
+#include "api/capture/capture_begin.hpp"
 #include "api/capture/capture_checks.hpp"
 #include "api/capture/capture_query.hpp"
 #include "api/capture/relaxed_capture_guard.hpp"
@@ -24,6 +25,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace weir::detail {
@@ -271,6 +273,9 @@ first_failure stream_memory::free_on(CUstream stream) noexcept {
     stream = stream_for_free(memory_stream, freeing);
   const bool needs_order = !uses.empty() || launches != nullptr || freeing != no_capture ||
                            stream_ref{stream} != stream_ref{memory_stream};
+  // Otherwise another thread could begin a capture of `stream` between the check and the waits.
+  std::unique_lock<std::mutex> no_capture_begins;
+  if (address_ != nullptr && needs_order) no_capture_begins = lock_capture_begin();
   if (address_ != nullptr && needs_order &&
       !prepare_free({stream, memory_stream, &uses, launches, capture_, freeing})) {
     free_later(memory_stream);
@@ -288,6 +293,7 @@ first_failure stream_memory::free_on(CUstream stream) noexcept {
     free_after_uses(waits ? stream : memory_stream, memory_stream, failure);
     if (pushed) pop_current();
   }
+  if (no_capture_begins.owns_lock()) no_capture_begins.unlock();
   release_resources();
   return failure;
 }

@@ -2,6 +2,7 @@
 // api/memory/memory_record.cpp - an allocation of weir: who uses it, and where it is found.
 #include "api/memory/memory_record.hpp"
 
+#include "api/capture/capture_checks.hpp"
 #include "api/core/never_destroyed.hpp"
 #include "api/device/make_current.hpp"
 #include "api/stream/host_failures.hpp"
@@ -65,6 +66,8 @@ bool memory_record::is_of_this_thread() const noexcept {
 }
 
 void memory_record::begin(void* address, std::size_t bytes, CUcontext device_context) noexcept {
+  // Makes notes of earlier uses of this record in open captures invalid (captured_uses.cpp).
+  if (any_capture_active()) capture_change_count.fetch_add(1, std::memory_order_relaxed);
   store(address_, address);
   store(device_context_, device_context);
   uses_.restart();

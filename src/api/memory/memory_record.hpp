@@ -5,6 +5,7 @@
 #include "api/memory/allocation_index.hpp"
 #include "api/memory/pending_uses.hpp"
 #include "driver/abi.hpp"
+#include "os/forked_child.hpp"
 
 #include <weir/core/call_site.hpp>
 #include <weir/detail/tracked_memory.hpp>
@@ -123,7 +124,7 @@ class ended_uses {
   [[nodiscard]] pending_uses& operator*() const noexcept { return record_->uses(); }
   [[nodiscard]] pending_uses* operator->() const noexcept { return &record_->uses(); }
   void reset() noexcept {
-    if (record_ == nullptr) return;
+    if (record_ == nullptr || os::in_forked_child()) return;
     record_->uses().clear();
     std::exchange(record_, nullptr)->release();
   }

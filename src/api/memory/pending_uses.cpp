@@ -141,23 +141,24 @@ bool pending_uses::register_stream(CUstream stream, std::span<CUstream> untracke
   const CUevent event = make_event(stream, at);
   try {
     const std::lock_guard lock{lock_};
-    uses_.push_back({key, nullptr, event});
+    const bool is_ended = ended_.load(std::memory_order_relaxed);
+    if (!is_ended) uses_.push_back({key, nullptr, event});
+    if (!is_ended) return false;
   } catch (...) {
     report_if_failed(driver().cuEventDestroy_v2(event), "cuEventDestroy", event_ref{event});
     throw;
   }
-  return false;
+  report_if_failed(driver().cuEventDestroy_v2(event), "cuEventDestroy", event_ref{event});
+  return true;
 }
 
 void pending_uses::record(CUstream stream, call_site at) {
   const stream_key key = key_of(stream, at);
-  CUevent event = nullptr;
-  {
-    const std::lock_guard lock{lock_};
-    const use* const found = find(key);
-    if (found == nullptr || found->event == nullptr) return;
-    event = found->event;
-  }
+  // Held during the driver call, because the event is destroyed after end().
+  const std::lock_guard lock{lock_};
+  const use* const found = ended_.load(std::memory_order_relaxed) ? nullptr : find(key);
+  if (found == nullptr || found->event == nullptr) return;
+  const CUevent event = found->event;
   // A captured operation does not run now, so it is no use of the memory, and an event recorded in
   // a capture cannot be queried.
   if (is_captured(stream)) return;
@@ -248,9 +249,8 @@ bool pending_uses::are_all_in_capture(unsigned long long id) noexcept {
 }
 
 bool pending_uses::idle() noexcept {
-  const std::lock_guard lock{lock_};
-  if (uses_.empty()) return true;
   const std::unique_lock<std::mutex> no_capture_begins = lock_capture_begin();
+  const std::lock_guard lock{lock_};
   if (!all_in_capture(no_capture)) return false;
   first_failure ignored;
   const relaxed_capture_mode guard{ignored};

@@ -97,6 +97,7 @@ unordered_memory& unordered_memory::operator=(unordered_memory&& other) noexcept
 }
 
 unordered_memory::~unordered_memory() {
+  if (os::in_forked_child()) return;  // the memory and its uses belong to the parent
   ended_uses uses = take_uses();
   if (closed()) return;
   free_when_idle(

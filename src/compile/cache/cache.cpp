@@ -96,11 +96,13 @@ namespace {
 // included file was found.
 bool depends_on_name(const request& what, const included_files& includes) {
   if (what.debug || what.line_info) return true;
+  // Also __BASE_FILE__, __FILE_NAME__ and __builtin_FILE.
   const auto mentions_name = [](std::string_view text) {
-    return text.find("__FILE__") != text.npos || text.find("assert") != text.npos ||
-           text.find("source_location") != text.npos;
+    return text.find("FILE_") != text.npos || text.find("_FILE") != text.npos ||
+           text.find("assert") != text.npos || text.find("source_location") != text.npos;
   };
-  return mentions_name(what.source) ||
+  return mentions_name(what.source) || std::ranges::any_of(what.defines, mentions_name) ||
+         std::ranges::any_of(what.extra, mentions_name) ||
          std::ranges::any_of(what.headers,
                              [&](const auto& header) { return mentions_name(header.second); }) ||
          std::ranges::any_of(includes.files,

@@ -174,6 +174,8 @@ timeline* deterministic_scheduler::find_highest_ranked(std::uint64_t lowest_rank
   std::uint64_t highest_rank = lowest_rank;
   for (timeline* const line : active_) {
     if ((line->state() & (timeline::owned | timeline::parked)) != 0) continue;
+    // Another thread may have run its last operation since the removal above.
+    if (line->drained()) continue;
     const std::uint64_t rank = strategy_.rank(*line);
     if (rank < highest_rank) continue;
     highest = line;

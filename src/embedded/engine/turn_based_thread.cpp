@@ -26,16 +26,9 @@ bool turn_based_thread::is_this_thread() noexcept { return is_turn_based; }
 void turn_based_thread::take_turn() noexcept {
   is_turn_based = true;
   thread_ = this_thread_id();
-  const auto start = std::chrono::steady_clock::now();
   state_ = waiting;
   os::futex_wake(state_, 1);
-  // A program that neither waits nor becomes inactive gives no turn. The thread then takes one.
-  while (state_ == waiting) {
-    os::futex_wait_for(state_, waiting, elapsed_limit);
-    if (std::chrono::steady_clock::now() - start < elapsed_limit) continue;
-    std::uint32_t expected = waiting;
-    state_.compare_exchange_strong(expected, running);
-  }
+  while (state_ == waiting) os::futex_wait_for(state_, waiting, elapsed_limit);
 }
 
 void turn_based_thread::give_turn() noexcept {

@@ -236,11 +236,13 @@ TEST_F(CaptureFailure, TheHintForACaptureOfOtherCodeHelps) {
     {
       foreign_capture foreign{t, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
       const auto failure = failure_of(call);
-      ASSERT_TRUE(failure);
-      EXPECT_EQ(failure->result(), errc::stream_capture_unsupported) << failure->what();
-      EXPECT_NE(failure->hint().find("weir::thread_capture_mode"), std::string::npos)
-          << failure->what();
-      EXPECT_FALSE(foreign.end());
+      // After a capture in global mode through weir, weir makes such calls in relaxed mode.
+      if (failure) {
+        EXPECT_EQ(failure->result(), errc::stream_capture_unsupported) << failure->what();
+        EXPECT_NE(failure->hint().find("weir::thread_capture_mode"), std::string::npos)
+            << failure->what();
+      }
+      EXPECT_EQ(foreign.end(), !failure);
     }
     foreign_capture foreign{t, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
     {

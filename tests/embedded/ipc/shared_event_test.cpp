@@ -136,7 +136,7 @@ TEST_F(SharedEvent, ALaunchWithoutMemoryRecordsNothing) {
     for (int i = 0; i < before; ++i) {
       ASSERT_EQ(driver.cuMemsetD32Async(word.address(), 0, 1, stream), CUDA_SUCCESS);
     }
-    CUresult status = CUDA_SUCCESS;
+    CUresult status = driver.cuGraphLaunch(exec, stream);
     {
       const out_of_memory none;
       while (status == CUDA_SUCCESS) status = driver.cuGraphLaunch(exec, stream);

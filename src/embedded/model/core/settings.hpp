@@ -26,9 +26,9 @@ struct settings {
 // the variable is not set.
 using environment = const char* (*)(const char* name);
 
-// Reads the variables. A value must be valid up to its last character; an empty value is
-// invalid. For an invalid value returns nothing, and sets `diagnostic` to one line that names the
-// variable, the value and the accepted values. Throws std::bad_alloc.
+// Reads the variables. A value must be valid up to its last character; an empty value counts
+// as not set. For an invalid value returns nothing, and sets `diagnostic` to one line that names
+// the variable, the value and the accepted values. Throws std::bad_alloc.
 [[nodiscard]] std::optional<settings> read_settings(environment look_up, std::string& diagnostic);
 
 // Returns os::usable_memory(), read once: the physical memory of the machine or of the container.

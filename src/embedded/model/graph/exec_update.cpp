@@ -39,8 +39,8 @@ bool graph_exec::may_become(const exec_node& node, const node_params& params,
 bool graph_exec::moves_graph_memory(const exec_node& node, const node_params& params) {
   const auto* const set = std::get_if<memset_params>(&params);
   return set != nullptr && set->captured &&
-         targets_other_memory(operations_of(node).front(), *set) &&
-         address_map::find_graph_memory(set->desc.dst, 1) != nullptr;
+         address_map::find_graph_memory(set->desc.dst, 1) != nullptr &&
+         targets_other_memory(operations_of(node).front(), *set);
 }
 
 // Returns true if the parameters change an attribute of a kernel node that cuGraphExecUpdate() may

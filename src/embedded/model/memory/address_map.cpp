@@ -75,8 +75,7 @@ allocation* address_map::close(std::uintptr_t start, memory_kind kind, unsigned 
 }
 
 void address_map::remove(allocation& record) noexcept {
-  if (record.kind != memory_kind::pooled && record.kind != memory_kind::graph)
-    removals_.fetch_add(1, std::memory_order_release);
+  if (record.kind != memory_kind::pooled && record.kind != memory_kind::graph) note_removal();
   const std::lock_guard lock{mutex_};
   if (contains(record)) records_by_base_.erase(record.start());
   free_records_.push_back(&record);  // insert() reserved the capacity when it made the record

@@ -90,8 +90,11 @@ class address_map {
   [[nodiscard]] static bool is_fully_mapped(std::uintptr_t address, std::size_t bytes,
                                             abi::CUmemAccess_flags requested) noexcept;
 
-  // Returns the number of allocations that were removed so far, except for those of pools and
-  // graphs.
+  // Counts a removal in removals(). Called when an allocation is freed, which may be before
+  // remove().
+  void note_removal() noexcept { removals_.fetch_add(1, std::memory_order_release); }
+  // Returns the number of allocations that were freed so far, except for those of pools and graphs.
+  // Some count twice.
   [[nodiscard]] static std::uint64_t removals() noexcept {
     return instance().removals_.load(std::memory_order_acquire);
   }

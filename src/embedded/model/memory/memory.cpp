@@ -67,6 +67,7 @@ struct free_operation {
 }  // namespace
 
 void free_when_idle(allocation& record) noexcept {
+  address_map::instance().note_removal();  // a launch may not use the memory from now on
   if (record.kind == memory_kind::device || record.kind == memory_kind::array)
     std::exchange(record.memory_device, nullptr)->release_memory(record.extent);
   run_when_idle(engine::make_unconditional_operation(free_operation{&record}));

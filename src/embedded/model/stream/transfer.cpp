@@ -151,6 +151,8 @@ CUresult copy_sync(stream& target_stream, const memory_operand& dst, const memor
   if (!must_wait(dst) && !must_wait(src)) return target_stream.submit(work);
   if (!may_return_early(target_stream, dst, src)) return submit_and_wait(target_stream, work);
   engine::wait(target_stream.record());
+  pool_registry::after_synchronize();
+  if (const CUresult failure = engine::device_failure()) return failure;
   return copy_staged(target_stream, work, bytes);
 }
 

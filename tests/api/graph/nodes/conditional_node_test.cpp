@@ -217,7 +217,7 @@ TEST_F(ConditionalNode, AConditionServesOneNodeOfItsGraph) {
   static_cast<void>(g.add(if_parameters{c}));
   const auto twice = failure_of([&] { static_cast<void>(g.add(if_parameters{c})); });
   ASSERT_TRUE(twice);
-  EXPECT_TRUE(hint_contains(twice, "another node uses it")) << twice->what();
+  EXPECT_TRUE(hint_contains(twice, "another node uses the condition")) << twice->what();
   EXPECT_EQ(g.node_count(), 1u);
   EXPECT_EQ(result_of([&] {
               static_cast<void>(g.add(switch_parameters{condition{g}, 0}));
