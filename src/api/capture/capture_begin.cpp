@@ -39,6 +39,22 @@ CUstream require_capturable(stream_ref stream, capture_mode mode, const char* ca
   return handle;
 }
 
+// Its destructor marks the captures that the ending thread has begun and not ended.
+class thread_end_watcher {
+ public:
+  thread_end_watcher() noexcept = default;
+  thread_end_watcher(const thread_end_watcher&) = delete;
+  thread_end_watcher& operator=(const thread_end_watcher&) = delete;
+  ~thread_end_watcher() {
+    capture_registry::instance().for_each([](capture_record& record) {
+      if (record.capture.thread == unique_thread_id()) record.capture.thread_has_ended = true;
+    });
+  }
+};
+
+// Called by a thread that has begun a capture.
+void watch_thread_end() noexcept { static thread_local const thread_end_watcher watcher; }
+
 driver_frontier require_valid_target(const capture_target& target, const char* call, call_site at) {
   if (target.graph == nullptr)
     throw_error(errc::invalid_handle, call, "no graph",
@@ -161,6 +177,7 @@ active_capture begin_active_capture(stream_ref stream, capture_options options, 
   }
   const active_capture snapshot = capture;
   capture_registry::instance().add(std::move(single));
+  watch_thread_end();
   return snapshot;
 }
 

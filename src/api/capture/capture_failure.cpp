@@ -8,7 +8,6 @@
 #include "api/graph/graph_metadata.hpp"
 #include "api/graph/graph_parts.hpp"
 #include "api/graph/node_calls.hpp"
-#include "os/thread_exists.hpp"
 
 #include <weir/core/to_string.hpp>
 
@@ -85,7 +84,7 @@ void require_endable(const capture_snapshot& snapshot, const end_request& reques
   const bool has_participant = snapshot.participant_count != 0 && request.scope != capture.id;
   const bool has_other_ownership = capture.ownership != request.ownership;
   // No other thread may end such a capture in the driver.
-  const bool is_orphaned = !capture.may_end_here() && !os::thread_exists(capture.system_thread_id);
+  const bool is_orphaned = !capture.may_end_here() && capture.thread_has_ended;
   const bool borrows = capture.borrows_graph();
   // The first obstacle that applies is thrown. In `reason`, the first {} stands for the capture,
   // and the second one for its origin stream.

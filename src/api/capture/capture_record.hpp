@@ -28,7 +28,7 @@ enum class capture_end : unsigned char {
   external,  // the code that started it directly through the driver; weir only participates
 };
 
-// The constant properties of an open capture.
+// The properties of an open capture. All but thread_has_ended are constant.
 struct active_capture {
   CUstream origin = nullptr;
   unsigned long long id = 0;
@@ -43,6 +43,7 @@ struct active_capture {
   call_site begun_at;
   unsigned long long thread = 0;  // unique_thread_id() of the thread that began it
   int system_thread_id = 0;       // the operating system's id, for messages
+  bool thread_has_ended = false;  // the thread that began it
 
   [[nodiscard]] bool borrows_graph() const noexcept {
     return ownership == graph_ownership::borrowed;

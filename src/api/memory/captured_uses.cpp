@@ -22,7 +22,7 @@ struct noted_use {
   unsigned long long changes;  // capture_change_count
 };
 
-constexpr std::size_t noted_count = 16;
+constexpr std::size_t noted_count = 4;
 thread_local constinit noted_use noted_uses[noted_count] = {};
 
 noted_use& slot_of(const tracked_memory& memory) noexcept {
