@@ -10,6 +10,7 @@
 #include "api/graph/graph_checks.hpp"
 #include "api/graph/graph_metadata.hpp"
 #include "api/graph/node_calls.hpp"
+#include "api/stream/host_failures.hpp"
 #include "os/forked_child.hpp"
 
 #include <weir/core/to_string.hpp>

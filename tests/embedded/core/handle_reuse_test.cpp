@@ -69,8 +69,9 @@ TEST_F(HandleReuse, TheNextObjectGetsTheHandleOfADestroyedOne) {
   expect_reuse<CUmemoryPool>(
       "pool",
       [](CUmemoryPool* out) {
-        const CUmemPoolProps props{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                   .location = device_0};
+        CUmemPoolProps props{};
+        props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+        props.location = device_0;
         return driver.cuMemPoolCreate(out, &props);
       },
       driver.cuMemPoolDestroy);

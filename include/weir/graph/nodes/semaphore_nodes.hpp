@@ -19,10 +19,10 @@ namespace weir {
 /// A semaphore and the value to signal or to wait for; the value has no meaning for a binary
 /// semaphore. The caller must keep the semaphore until no launch uses it.
 struct semaphore_value {
-  semaphore_value(const external_semaphore& external, unsigned long long v = 1) noexcept
-      : semaphore{external.get()}, value{v} {}
-  semaphore_value(CUextSemaphore_st* external, unsigned long long v) noexcept
-      : semaphore{external}, value{v} {}
+  semaphore_value(const external_semaphore& from, unsigned long long v = 1) noexcept
+      : semaphore{from.get()}, value{v} {}
+  semaphore_value(CUextSemaphore_st* handle, unsigned long long v) noexcept
+      : semaphore{handle}, value{v} {}
 
   CUextSemaphore_st* semaphore;
   unsigned long long value;
