@@ -45,7 +45,7 @@ esac
 if [ "$kind" = shared ]; then
   # A program has some 1.6 KiB for the thread-local memory of all libraries that it loads at run time, as bindings do.
   thread_local=$((0 + $(readelf -lW "$file" | awk '$1 == "TLS" {print $6}')))
-  [ "$thread_local" -le 1152 ] || refuse "has too much thread-local memory to be loaded at run time" "$thread_local bytes"
+  [ "$thread_local" -le 1280 ] || refuse "has too much thread-local memory to be loaded at run time" "$thread_local bytes"
 fi
 if [ "$kind" != static ]; then
   needed=$(printf '%s\n' "$dynamic" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')

@@ -14,8 +14,8 @@ namespace weir::test {
 
 using word = std::uint32_t;
 
-// Enqueues operations on single words of pinned memory, which the host reads and writes as well.
-// Ends the process if a call fails.
+// Enqueues operations on single words of device memory, which the host of an embedded device reads
+// and writes as well. Ends the process if a call fails.
 class recorder {
  public:
   static constexpr int failed_call = 3;  // the exit status
@@ -37,7 +37,9 @@ class recorder {
   // memory.
   word* new_word() const {
     void* memory = nullptr;
-    check(driver.cuMemAllocHost_v2(&memory, sizeof(word)));
+    abi::CUdeviceptr allocated = 0;
+    check(driver.cuMemAlloc_v2(&allocated, sizeof(word)));
+    memory = reinterpret_cast<void*>(allocated);
     return ::new (memory) word{0};
   }
   template <std::size_t Count>

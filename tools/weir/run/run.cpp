@@ -214,12 +214,10 @@ void add_run(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--seeds", parsed->seeds, "The seeds of each schedule")
       ->capture_default_str();
-  command
-      ->add_option("--fail-calls", parsed->fail_calls,
-                   "Instead of schedules: fail the driver call with each of these numbers, one a "
-                   "run; a run fails if it crashes or hangs (default 1..200)")
-      ->expected(0, 1)
-      ->default_str("1..200");
+  command->add_option(
+      "--fail-calls", parsed->fail_calls,
+      "Instead of schedules: fail the driver call with each of these numbers, one a "
+      "run, such as 1..200; a run fails if it crashes or hangs");
   command->add_option("--jobs", parsed->jobs, "Number of runs at a time; default: the processors")
       ->check(CLI::Range(1, 1024));
   command->add_option("--limit", parsed->limit_seconds, "Seconds after which a run counts as hung")
