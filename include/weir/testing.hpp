@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir/testing.hpp - tests of programs that use weir: failing, delayed and counted driver calls, and
-// a device that is lost on request.
+// weir/testing.hpp - tests of programs that use weir: failing, delayed and counted driver calls,
+// and a device that is lost on request.
 #pragma once
 
 #include <weir/testing/call_counts.hpp>

@@ -67,7 +67,8 @@ int main(int argc, char** argv) {
     program.parse(argc, argv);
     if (program.get_subcommands().empty())
       return report_error(
-          "a command is needed: scan, stage, compile, run, info or graph; see weir --help", misused);
+          "a command is needed: scan, stage, compile, run, info or graph; see weir --help",
+          misused);
     return flush_output();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return report_error(error.what(), misused);
