@@ -257,12 +257,17 @@ bool pending_uses::idle() noexcept {
   return done();
 }
 
-bool pending_uses::done() const noexcept {
-  return std::ranges::none_of(uses_, [](const use& u) {
+CUresult pending_uses::query() const noexcept {
+  CUresult failure = CUDA_SUCCESS;
+  for (const use& u : uses_) {
     const CUresult answer =
         u.event != nullptr ? driver().cuEventQuery(u.event) : driver().cuStreamQuery(u.key.stream);
-    return answer == CUDA_ERROR_NOT_READY;
-  });
+    if (answer == CUDA_ERROR_NOT_READY) return answer;
+    if (failure == CUDA_SUCCESS) failure = answer;
+  }
+  return failure;
 }
+
+bool pending_uses::done() const noexcept { return query() != CUDA_ERROR_NOT_READY; }
 
 }  // namespace weir::detail
