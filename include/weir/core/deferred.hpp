@@ -38,39 +38,28 @@ struct deferred_task {
 //   refuses because of a capture
 //   a stream that captures              Destroyed when the capture has ended: destroying the stream
 //                                       earlier would end the capture silently.
-//   pinned memory                       Kept for the next pinned_buffer of about its size, when the
-//                                       copies that use it have finished. weir keeps at most 64 MiB
-//                                       that way.
-//   pinned memory beyond that, and      Freed when the work that uses it has finished. To free it,
-//   a managed, mapped and interprocess    GPU's driver waits for the device and may block calls of
-//   memory                              other threads meanwhile. Call drain_deferred() before work
-//                                       that blocks a stream for long, such as wait_value().
+//   pinned memory that copies use       Freed when the copies have finished. To free it, a GPU's
+//                                       driver waits for the device and may block calls of other
+//                                       threads meanwhile. Call drain_deferred() before work that
+//                                       blocks a stream for long, such as wait_value().
 //   a buffer that other streams use     Freed when the work of the other streams has finished, if
 //                                       the buffer's own stream cannot be made to wait for them.
 //   streams, events and graphs while    Destroyed after the wait, because a GPU's driver may block
-//   weir waits for a device             other calls during the wait.
-//
-// A second thread makes the calls that wait for a device, so that no other destruction waits for
-// one. Memory that the driver frees slower than the program destroys it does not pile up: while
-// more than 256 such destructions or 256 MiB are waiting, creating such memory or loading a module
-// waits for them first, for at most 100 ms. It does not wait while a capture is open, nor below a
-// sync_guard.
+//   weir's thread waits for a device    other calls during the wait.
 //
 // The program need not do anything for this. At exit weir waits at most one second for deferred
 // destructions; the end of the process frees the rest. If weir's thread is running a destructor of
 // the program, exit waits until the destructor returns, because it may use static objects. In the
 // child of a fork nothing is destroyed or deferred, because all handles belong to the parent.
 
-/// Returns the number of destructions that are waiting or running. Pinned memory that is kept for
-/// the next buffer does not count.
+/// Returns the number of destructions that are waiting or running.
 ///
 /// Thread safety: may be called from any thread.
 [[nodiscard]] WEIR_EXPORT std::size_t deferred_count() noexcept;
 
 /// Blocks until everything that was deferred before this call is done, including what those tasks
 /// defer in turn. Does not wait for tasks that other threads defer meanwhile, nor for tasks that
-/// wait for a capture to end. For pinned memory in use, blocks until its copies have finished. Also
-/// frees the pinned memory that is kept for the next buffers.
+/// wait for a capture to end. For pinned memory in use, blocks until its copies have finished.
 ///
 /// Use it in tests, before a library is unloaded, and before a kernel that spins until the host
 /// acts. Some deferred tasks make NVIDIA's driver wait for all kernels while it holds a lock that

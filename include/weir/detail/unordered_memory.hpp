@@ -25,9 +25,9 @@ enum class allocation_kind : unsigned char { pinned, managed, device };
 
 inline constexpr unsigned pinned_for_all_devices = 1;  ///< CU_MEMHOSTALLOC_PORTABLE
 
-/// Memory that is not freed in the order of a stream. A thread of weir frees it when the work that
-/// uses it has finished, so destroying it does not block. Pinned memory is kept for the next object
-/// instead. Classes that open or map existing memory derive from this class.
+/// Memory that is not freed in the order of a stream. The reclaimer thread of weir frees it when
+/// the work that uses it has finished, so destroying it does not block. Classes that open or map
+/// existing memory derive from this class.
 class WEIR_EXPORT unordered_memory : public owned_memory {
  public:
   /// Allocates memory in the primary context of `gpu`. `flags` are the flags of cuMemHostAlloc for
@@ -49,8 +49,7 @@ class WEIR_EXPORT unordered_memory : public owned_memory {
   unordered_memory() { create_record(); }
 
   const memory_deleter* deleter_ = nullptr;  ///< set before own() is called
-  /// The context of the memory, the block of pinned memory, or the object from which the memory was
-  /// imported. Passed to deleter_.
+  /// The context of the memory, or the object from which it was imported. Passed to deleter_.
   void* owner_ = nullptr;
 };
 

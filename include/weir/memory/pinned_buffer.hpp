@@ -16,9 +16,8 @@ namespace weir {
 /// The host reads and writes it like an array. Every device can copy from and to it, and access it
 /// directly.
 /// Destroying a buffer while a copy uses it is allowed: weir's operations record the streams on
-/// which they use the buffer. When the work of these streams is done, the memory is kept for the
-/// next buffer of about this size. weir keeps at most 64 MiB, and gives it back in
-/// drain_deferred(). For work that weir did not queue, call used_on().
+/// which they use the buffer. weir's own thread frees the memory when the work of these streams is
+/// done. For work that weir did not queue, call used_on().
 /// T must be trivially copyable. An empty buffer owns nothing. Common members such as data() and
 /// operator[] are in typed_memory.hpp. Move-only. A moved-from or closed buffer throws `closed`
 /// when used.
@@ -28,35 +27,34 @@ namespace weir {
 /// invalidates the capture. Closing and destroying a buffer invalidates no capture.
 /// Thread safety: copies from the buffer may be queued from several threads; all other members need
 /// exclusive access.
-/// Cost: below a microsecond if a kept block fits, which is at most twice as large. Otherwise
-/// allocating and freeing takes tens of microseconds.
+/// Cost: allocating and freeing takes tens of microseconds; keep the buffer.
 template <class T>
 class pinned_buffer : public detail::host_array<T, detail::unordered_memory> {
   using elements = detail::host_array<T, detail::unordered_memory>;
 
  public:
   /// Allocates in the primary context of `gpu`; all devices may use the memory. If the constructor
-  /// throws, nothing was allocated. The elements have any values, also those of an earlier buffer.
+  /// throws, nothing was allocated.
   ///
-  /// Driver: cuMemHostAlloc (portable), or cuPointerGetAttribute for memory that was kept.
+  /// Driver: cuMemHostAlloc (portable).
   explicit pinned_buffer(std::size_t size, device gpu = device{},
                          call_site at = call_site::current())
       : elements{detail::allocation_kind::pinned, size, sizeof(T), gpu,
                  detail::pinned_for_all_devices,  at} {}
 
-  /// Moves the buffer. Destroying or overwriting a buffer never blocks: if weir does not keep the
-  /// memory, its own thread frees it when the work of the recorded streams is done. A GPU's driver
-  /// may wait for the whole device during the free, which blocks only that thread. Errors go to
+  /// Moves the buffer. Destroying or overwriting a buffer never blocks: weir's own thread frees the
+  /// memory when the work of the recorded streams is done. A GPU's driver may wait for the whole
+  /// device during the free, which blocks only that thread. Errors go to
   /// set_unhandled_error_handler.
   ///
-  /// Driver: cuEventRecord and cuStreamQuery for recorded streams, cuMemFreeHost.
+  /// Driver: cuMemFreeHost.
   pinned_buffer(pinned_buffer&&) noexcept = default;
   /// Frees the memory that this buffer held, like the destructor, and takes over the memory of the
   /// other buffer.
   pinned_buffer& operator=(pinned_buffer&&) noexcept = default;
 
-  /// Waits for the streams that use the buffer, frees the memory now and reports errors. The memory
-  /// is not kept. A second call does nothing.
+  /// Waits for the streams that use the buffer, frees the memory now and reports errors. A second
+  /// call does nothing.
   ///
   /// Throws: `stream_capture_unsupported`, with nothing changed, while a stream that used the
   /// buffer captures.

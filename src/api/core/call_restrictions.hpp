@@ -47,16 +47,16 @@ class host_function_guard {
   ~host_function_guard() { inside_host_function = false; }
 };
 
-// The number of driver calls in which a thread of weir waits for a device. Stays above 0 after exit
-// has stopped waiting for deferred tasks. During such a call a GPU's driver holds a lock that other
+// True while the reclaimer thread is in a driver call that waits for a device, and after exit has
+// stopped waiting for deferred tasks. During such a call a GPU's driver holds a lock that other
 // driver calls need. Destructors must not block, so they defer their driver calls.
-inline constinit std::atomic<int> blocking_driver_calls{0};
+inline constinit std::atomic<bool> driver_is_blocked{false};
 
 // Returns true if a destructor may make its driver call now on this thread. Used for calls that do
 // not affect captures.
 [[nodiscard]] inline bool can_destroy_now() noexcept {
   return !inside_host_function && !inside_user_destructor &&
-         blocking_driver_calls.load(std::memory_order_relaxed) == 0;
+         !driver_is_blocked.load(std::memory_order_relaxed);
 }
 
 // Returns true if memory may be freed now on this thread. Otherwise the caller defers the free. A

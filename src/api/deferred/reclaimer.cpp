@@ -8,8 +8,6 @@
 #include "api/core/never_destroyed.hpp"
 #include "api/deferred/task_queue.hpp"
 #include "api/device/device_wait.hpp"
-#include "api/memory/pinned_cache.hpp"
-#include "api/memory/recycled_memory.hpp"
 #include "driver/engine_services.hpp"
 #include "driver/relaxed_thread_mode.hpp"
 #include "os/at_exit.hpp"
@@ -70,13 +68,6 @@ class reclaimer {
     static never_destroyed<reclaimer> singleton;
     return *singleton;
   }
-  // A second queue with its own thread, for the tasks of defer_blocking_task(). Under a
-  // deterministic schedule, which gives turns to one thread, the first queue.
-  static reclaimer& blocking() noexcept {
-    if (active_deterministic_services() != nullptr) return instance();
-    static never_destroyed<reclaimer> singleton;
-    return *singleton;
-  }
 
   void defer(deferred_task& task) noexcept {
     unfinished_.fetch_add(1, std::memory_order_relaxed);
@@ -97,68 +88,38 @@ class reclaimer {
       steps->request_turn();
   }
 
-  // Returns true on the thread of either queue.
-  [[nodiscard]] static bool is_any_thread() noexcept {
-    return instance().is_reclaimer_thread() || blocking().is_reclaimer_thread();
-  }
-
-  // Returns true if no thread will run tasks any more.
-  [[nodiscard]] bool has_ended() const noexcept { return os::in_forked_child() || stopped_; }
-
   // Returns the number of tasks that are not done. Returns 0 if no thread will run them.
   [[nodiscard]] std::size_t unfinished() const noexcept {
-    return has_ended() ? 0 : unfinished_.load(std::memory_order_acquire);
+    return os::in_forked_child() || stopped_ ? 0 : unfinished_.load(std::memory_order_acquire);
   }
 
   // Waits until all tasks deferred so far, and the tasks that they defer, are done. Does not wait
-  // for tasks whose last result was capture_active. Returns at once if there is no thread. Not
-  // called on the thread.
+  // for tasks whose last result was capture_active. Returns at once on the reclaimer thread, and if
+  // there is no such thread.
   void drain() noexcept {
-    if (unfinished() == 0 || !start()) return;
+    if (is_reclaimer_thread() || unfinished() == 0 || !start()) return;
     std::unique_lock lock{mutex_};
     const auto is_over = [this, last = end_epoch()] { return is_drained(last); };
     run_turns(lock, is_over, steady_clock::time_point::max());
     progress_.wait(lock, is_over);
   }
 
-  // Like drain(), until the deadline.
-  void finish_until(steady_clock::time_point deadline) noexcept {
-    if (is_reclaimer_thread() || unfinished() == 0 || !start()) return;
-    std::unique_lock lock{mutex_};
-    if (exiting_) return;
-    const auto is_over = [this, last = end_epoch()] { return is_drained(last); };
-    run_turns(lock, is_over, deadline);
-    progress_.wait_until(lock, deadline, is_over);
-  }
-
   // Called when the process exits, before statics are destroyed if possible. Waits for tasks until
-  // the deadline, unless the reclaimer thread exits the process. Then stops the thread, because it
+  // exit_timeout, unless the reclaimer thread exits the process. Then stops the thread, because it
   // must not use statics that are destroyed, and waits for the end of a destructor of the program.
-  void exit(std::chrono::steady_clock::time_point deadline) noexcept {
+  void exit() noexcept {
+    if (os::in_forked_child()) return;
     const bool drains = !is_reclaimer_thread() && unfinished() != 0 && start();
     std::unique_lock lock{mutex_};
     if (std::exchange(exiting_, true)) return;
     const auto is_over = [this, last = end_epoch()] { return is_drained(last); };
+    const auto deadline = steady_clock::now() + exit_timeout;
     if (drains) run_turns(lock, is_over, deadline);
     if (drains && !progress_.wait_until(lock, deadline, is_over))
-      ++blocking_driver_calls;  // destructors of statics do not wait for the call in progress
+      driver_is_blocked = true;  // destructors of statics do not wait for the call in progress
     stopped_ = true;
     progress_.notify_all();
     progress_.wait(lock, [this] { return !in_user_code_; });
-  }
-
-  // Calls exit() of both queues, which share exit_timeout.
-  static void exit_all() noexcept {
-    if (os::in_forked_child()) return;
-    const auto deadline = std::chrono::steady_clock::now() + exit_timeout;
-    recycling_queue::defer_all();
-    if (&blocking() == &instance()) {  // what is trimmed needs the thread that exit() stops
-      instance().finish_until(deadline);
-      pinned_cache::instance().trim();
-    }
-    instance().exit(deadline);
-    pinned_cache::instance().trim();
-    blocking().exit(deadline);
   }
 
   [[nodiscard]] bool has_thread() const noexcept {
@@ -197,7 +158,9 @@ class reclaimer {
     register_exit();
   }
   // During std::exit(), the registered function runs next.
-  static void register_exit() noexcept { os::register_at_exit(&exit_all); }
+  static void register_exit() noexcept {
+    os::register_at_exit([] { instance().exit(); });
+  }
 
   // Ends the current epoch and returns its number. The caller holds mutex_.
   [[nodiscard]] epoch end_epoch() noexcept {
@@ -373,45 +336,26 @@ void defer_task(deferred_task& task) noexcept {
   reclaimer::instance().defer(task);
 }
 
-void defer_blocking_task(deferred_task& task) noexcept {
-  task.runs_user_code = false;
-  reclaimer::blocking().defer(task);
-}
-
 void defer_user_destructor(deferred_task& task) noexcept {
   task.runs_user_code = true;
   reclaimer::instance().defer(task);
 }
 
 device_wait_guard::device_wait_guard() noexcept
-    : on_blocking_thread_{reclaimer::blocking().is_reclaimer_thread()} {
-  if (on_blocking_thread_) blocking_driver_calls.fetch_add(1, std::memory_order_relaxed);
+    : on_reclaimer_thread_{reclaimer::instance().is_reclaimer_thread()} {
+  if (on_reclaimer_thread_) driver_is_blocked.store(true, std::memory_order_relaxed);
 }
 
 device_wait_guard::~device_wait_guard() {
-  if (on_blocking_thread_) blocking_driver_calls.fetch_sub(1, std::memory_order_relaxed);
+  if (on_reclaimer_thread_) driver_is_blocked.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace detail
 
-std::size_t deferred_count() noexcept {
-  using namespace detail;
-  reclaimer& first = reclaimer::instance();
-  reclaimer& second = reclaimer::blocking();
-  if (first.has_ended()) return 0;
-  return recycling_queue::count_in_use() + first.unfinished() +
-         (&second != &first ? second.unfinished() : 0);
-}
+std::size_t deferred_count() noexcept { return detail::reclaimer::instance().unfinished(); }
 
-// Memory in use comes first: when it is done, it may become part of the pinned memory that
-// pinned_cache::trim() frees.
 void drain_deferred() noexcept {
-  using namespace detail;
-  if (inside_host_function || os::in_forked_child() || reclaimer::is_any_thread()) return;
-  recycling_queue::defer_all();
-  reclaimer::instance().drain();
-  pinned_cache::instance().trim();
-  reclaimer::blocking().drain();
+  if (!detail::inside_host_function) detail::reclaimer::instance().drain();
 }
 
 }  // namespace weir

@@ -23,9 +23,6 @@ namespace weir::detail {
 // task that returns busy or capture_active is run again until it returns done. A task may defer
 // further tasks, which run directly after it.
 void defer_task(deferred_task& task) noexcept;
-// Like defer_task(), for a task whose driver call may wait for a device. A second thread runs such
-// tasks, so that no other task waits for the device. They must not run code of the program.
-void defer_blocking_task(deferred_task& task) noexcept;
 // Called on the main thread, lets a later std::exit() of that thread wait for deferred tasks before
 // it destroys statics. On any other thread it does nothing. The library calls it when it is loaded;
 // streams call it for a program that loads weir on another thread.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/device/device_wait.hpp - driver calls of weir's threads that wait for a device.
+// api/device/device_wait.hpp - driver calls of the reclaimer thread that wait for a device.
 #pragma once
 
 #include "api/core/first_failure.hpp"
@@ -7,8 +7,8 @@
 
 namespace weir::detail {
 
-// Counts a driver call that waits for the device in blocking_driver_calls. Does nothing on threads
-// other than the one of defer_blocking_task().
+// Sets driver_is_blocked during a driver call that waits for the device. Does nothing on threads
+// other than the reclaimer thread.
 class device_wait_guard {
  public:
   device_wait_guard() noexcept;
@@ -17,7 +17,7 @@ class device_wait_guard {
   ~device_wait_guard();
 
  private:
-  bool on_blocking_thread_;
+  bool on_reclaimer_thread_;
 };
 
 // Like call_in_context(), with a device_wait_guard around call(), which waits for the device.

@@ -4,7 +4,6 @@
 
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/read_file.hpp"
-#include "api/deferred/free_backlog.hpp"
 #include "api/device/make_current.hpp"
 #include "api/kernel/image_bounds.hpp"
 #include "api/kernel/module_state.hpp"
@@ -99,7 +98,6 @@ weir::module module::load_as(context_ref context, std::span<const std::byte> ima
 
   auto state = std::make_unique<module_state>(nullptr, context.get(), std::move(label),
                                               std::move(lowered_names));
-  detail::free_backlog::instance().wait_if_long();  // earlier modules may wait to be unloaded
   const detail::make_current current{context.get(), at};
   const detail::relaxed_capture_mode guard{at};
   error_log log;

@@ -4,7 +4,6 @@
 
 #include "api/core/call_restrictions.hpp"
 #include "api/core/first_failure.hpp"
-#include "api/deferred/free_backlog.hpp"
 #include "api/deferred/reclaimer.hpp"
 #include "api/device/device_wait.hpp"
 #include "api/device/make_current.hpp"
@@ -14,8 +13,8 @@
 namespace weir::detail {
 namespace {
 
-// Unloads the module and destroys its state. Deferred, because the driver waits for the work of the
-// device first.
+// Unloads the module and destroys its state. Runs on the reclaimer thread, because the driver waits
+// for the work of the device first.
 task_result unload(deferred_task& self) noexcept {
   // Unloading is an unsafe call in a capture.
   if (active_capture_count.load(std::memory_order_relaxed) != 0) return task_result::capture_active;
@@ -26,15 +25,13 @@ task_result unload(deferred_task& self) noexcept {
   });
   report_if_failed(failure, subject{state.context});
   delete &state;
-  free_backlog::instance().remove(0);
   return task_result::done;
 }
 
 // Defers unload(). Called on any thread when the last reference is released.
 task_result defer_unload(deferred_task& self) noexcept {
   self.run = &unload;
-  free_backlog::instance().add(0);
-  defer_blocking_task(self);
+  defer_task(self);
   return task_result::done;
 }
 

@@ -6,7 +6,6 @@
 #include "api/core/check.hpp"
 #include "api/core/duplicated_descriptor.hpp"
 #include "api/core/first_failure.hpp"
-#include "api/deferred/free_backlog.hpp"
 #include "api/deferred/reclaimer.hpp"
 #include "api/device/device_wait.hpp"
 #include "api/device/make_current.hpp"
@@ -84,7 +83,6 @@ mapped_memory::mapped_memory(const external_memory& memory, std::size_t offset, 
   CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
   part.offset = offset;
   part.size = count * element_bytes;
-  free_backlog::instance().wait_if_long();
   CUdeviceptr address = 0;
   {
     const make_current current{import.context, at};

@@ -5,7 +5,6 @@
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/first_failure.hpp"
-#include "api/deferred/free_backlog.hpp"
 #include "api/device/device_wait.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
@@ -32,7 +31,6 @@ ipc_memory::ipc_memory(const ipc_memory_handle& handle, device gpu, std::size_t 
   constexpr const char* call = "cuIpcOpenMemHandle";
   require_outside_host_function(call, gpu, at);
   const CUcontext context = primary_context(gpu, at);
-  free_backlog::instance().wait_if_long();
   const make_current current{context, at};
   const auto raw = std::bit_cast<CUipcMemHandle>(handle);
   CUdeviceptr address = 0;

@@ -117,12 +117,7 @@ class ended_uses {
   // Takes over the reference of the memory's owner.
   explicit ended_uses(const memory_record& record) noexcept : record_{&record} {}
   ended_uses(ended_uses&& other) noexcept : record_{std::exchange(other.record_, nullptr)} {}
-  ended_uses& operator=(ended_uses&& other) noexcept {
-    if (this == &other) return *this;
-    reset();
-    record_ = std::exchange(other.record_, nullptr);
-    return *this;
-  }
+  ended_uses& operator=(ended_uses&& other) noexcept = delete;
   ~ended_uses() { reset(); }
 
   [[nodiscard]] bool operator==(std::nullptr_t) const noexcept { return record_ == nullptr; }

@@ -257,17 +257,12 @@ bool pending_uses::idle() noexcept {
   return done();
 }
 
-CUresult pending_uses::query() const noexcept {
-  CUresult failure = CUDA_SUCCESS;
-  for (const use& u : uses_) {
+bool pending_uses::done() const noexcept {
+  return std::ranges::none_of(uses_, [](const use& u) {
     const CUresult answer =
         u.event != nullptr ? driver().cuEventQuery(u.event) : driver().cuStreamQuery(u.key.stream);
-    if (answer == CUDA_ERROR_NOT_READY) return answer;
-    if (failure == CUDA_SUCCESS) failure = answer;
-  }
-  return failure;
+    return answer == CUDA_ERROR_NOT_READY;
+  });
 }
-
-bool pending_uses::done() const noexcept { return query() != CUDA_ERROR_NOT_READY; }
 
 }  // namespace weir::detail

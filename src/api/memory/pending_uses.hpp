@@ -86,10 +86,6 @@ class pending_uses {
   // Does nothing and returns false if such a stream is in a capture, valid or invalidated. Locks
   // lock_capture_begin(), so that no capture begins through weir between the check and the records.
   [[nodiscard]] bool snapshot_unless_captured(first_failure& failure) noexcept;
-  // Called while no stream that the list holds is in a capture. Returns CUDA_ERROR_NOT_READY if
-  // some use is not done, otherwise the first failure of a query, or CUDA_SUCCESS. Until a snapshot
-  // was taken, later work in the streams counts as a use.
-  [[nodiscard]] abi::CUresult query() const noexcept;
   // Called after snapshot_unless_captured() returned true. Returns true if all uses are done; a
   // failed use counts as done.
   [[nodiscard]] bool done() const noexcept;

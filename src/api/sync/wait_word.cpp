@@ -5,17 +5,16 @@
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/never_destroyed.hpp"
+#include "api/deferred/release_when_idle.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
 #include "api/memory/memory_record.hpp"
-#include "api/memory/recycled_memory.hpp"
 #include "os/forked_child.hpp"
 
 #include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -27,11 +26,9 @@ namespace {
 
 // A cache line of pinned memory for one wait word, with the tracking of the streams that use it.
 // Slots are reused and never freed.
-class wait_word_slot final : public memory_record, public recycled_memory {
+class wait_word_slot final : public memory_record {
  public:
-  static constexpr std::size_t slot_bytes = 64;
-
-  wait_word_slot() noexcept : recycled_memory{&finish_slot, slot_bytes} {}
+  static constexpr std::size_t bytes = 64;
 
   // Sets the memory of the slot, and the device whose primary context owns its page. A reset of
   // that context destroys the page. The slot keeps the reference of a new record for ever.
@@ -43,13 +40,13 @@ class wait_word_slot final : public memory_record, public recycled_memory {
   // Begins the tracking of a word in the slot.
   void begin_word() noexcept {
     add_reference();
-    begin(memory_, slot_bytes, nullptr);
+    begin(memory_, bytes, nullptr);
   }
   // Ends the tracking. Returns the uses of the word.
   [[nodiscard]] ended_uses end_word() noexcept {
     end();
     ended_uses word_uses{*this};
-    if (memory_record::uses().empty()) word_uses.reset();
+    if (uses().empty()) word_uses.reset();
     return word_uses;
   }
 
@@ -65,20 +62,15 @@ class wait_word_slot final : public memory_record, public recycled_memory {
     return reset_since();
   }
 
-  wait_word_slot* next_free = nullptr;  // while this slot is free
+  wait_word_slot* next = nullptr;  // next free slot, while this slot is free
 
  private:
-  static void finish_slot(recycled_memory& memory, use_state state) noexcept;
-
   void* memory_ = nullptr;
   device_record* device_ = nullptr;
   std::uint32_t resets_ = 0;
 };
 
 constexpr std::size_t slots_per_page = 256;
-
-// Words in use wait in the queue, however many there are: their pages are never freed.
-constexpr std::size_t max_bytes_in_use = std::numeric_limits<std::size_t>::max();
 
 // The pages of wait words, and the list of free slots, which serve any device. Never destroyed,
 // because words may be destroyed while statics are destroyed.
@@ -90,20 +82,19 @@ class wait_word_pages {
   }
 
   wait_word_slot& allocate(device gpu, call_site at) {
-    recycling_queue::of_wait_words().finish_done(recycling_queue::looks_per_allocation);
     const std::lock_guard lock{lock_};
     // Free slots of a destroyed page are removed from the list and leaked, because words may still
     // use other slots of the page.
-    while (free_ != nullptr && free_->is_invalid()) free_ = free_->next_free;
+    while (free_ != nullptr && free_->is_invalid()) free_ = free_->next;
     if (free_ == nullptr) add_page(gpu, at);
-    wait_word_slot& slot = *std::exchange(free_, free_->next_free);
+    wait_word_slot& slot = *std::exchange(free_, free_->next);
     slot.begin_word();
     return slot;
   }
 
   void deallocate(wait_word_slot& slot) noexcept {
     const std::lock_guard lock{lock_};
-    slot.next_free = std::exchange(free_, &slot);
+    slot.next = std::exchange(free_, &slot);
   }
 
  private:
@@ -115,12 +106,12 @@ class wait_word_pages {
     device_record& record = record_of(gpu, "cuMemHostAlloc", at);
     const make_current current{primary_context(gpu, at), at};
     const relaxed_capture_mode guard{at};
-    check(driver().cuMemHostAlloc(&page, slots_per_page * wait_word_slot::slot_bytes,
+    check(driver().cuMemHostAlloc(&page, slots_per_page * wait_word_slot::bytes,
                                   CU_MEMHOSTALLOC_PORTABLE),
           "cuMemHostAlloc", gpu, at);
     for (std::size_t i = slots_per_page; i-- > 0;) {
-      slots[i].initialize(static_cast<std::byte*>(page) + i * wait_word_slot::slot_bytes, record);
-      slots[i].next_free = std::exchange(free_, &slots[i]);
+      slots[i].initialize(static_cast<std::byte*>(page) + i * wait_word_slot::bytes, record);
+      slots[i].next = std::exchange(free_, &slots[i]);
     }
     static_cast<void>(slots.release());  // slots are never freed
   }
@@ -128,13 +119,6 @@ class wait_word_pages {
   std::mutex lock_;
   wait_word_slot* free_ = nullptr;
 };
-
-// A failed use is over.
-void wait_word_slot::finish_slot(recycled_memory& memory, use_state /*state*/) noexcept {
-  auto& slot = static_cast<wait_word_slot&>(memory);
-  report_if_failed(std::exchange(slot.failure, {}), subject::memory(slot.address()));
-  wait_word_pages::instance().deallocate(slot);
-}
 
 }  // namespace
 
@@ -146,8 +130,18 @@ tracked_memory& allocate_wait_word(device gpu, call_site at) {
 void free_wait_word(tracked_memory& slot) noexcept {
   if (os::in_forked_child()) return;  // the word belongs to the parent
   auto& own_slot = static_cast<wait_word_slot&>(slot);
-  own_slot.recycled_memory::uses = own_slot.end_word();
-  recycling_queue::of_wait_words().recycle(own_slot, max_bytes_in_use);
+  void* const address = own_slot.address();
+  ended_uses uses = own_slot.end_word();
+  if (uses == nullptr) {
+    wait_word_pages::instance().deallocate(own_slot);
+    return;
+  }
+  free_when_idle(
+      [&own_slot, address](first_failure failure) {
+        wait_word_pages::instance().deallocate(own_slot);
+        report_if_failed(failure, subject::memory(address));
+      },
+      std::move(uses));
 }
 
 void throw_closed_wait_word(const char* call, call_site at) {

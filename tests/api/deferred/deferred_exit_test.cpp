@@ -13,17 +13,14 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <thread>
-#include <utility>
 
 #include <gtest/gtest.h>
 
-#include "api/memory/pinned_cache.hpp"
 #include "support/fault_table.hpp"
 #include "support/fresh_process.hpp"
 #include "support/gate.hpp"
@@ -64,9 +61,6 @@ struct belongings {
   buffer<int> memory;
 };
 
-// More than weir keeps for the next buffer, in elements.
-constexpr std::size_t too_large_to_keep = detail::pinned_cache::max_bytes / sizeof(int) + 1;
-
 // Some drivers free pinned memory only on an idle device and block other calls meanwhile. This
 // device is never idle.
 TEST(DeferredExit, ExitDoesNotWaitForADeviceThatTheReclaimerThreadWaitsFor) {
@@ -75,7 +69,8 @@ TEST(DeferredExit, ExitDoesNotWaitForADeviceThatTheReclaimerThreadWaitsFor) {
     const device gpu;
     const auto* const calls = new fault_table;
     static belongings end_last{gpu};
-    pinned_memory memory{std::in_place, too_large_to_keep};
+    pinned_memory memory;
+    use(gpu, memory);
     static belongings end_first{gpu};
     hold_for_ever(gpu);
     memory.reset();

@@ -5,7 +5,6 @@
 #include <weir/device/context.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/memory/managed_buffer.hpp>
 #include <weir/memory/memory_pool.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/host_function.hpp>
@@ -73,25 +72,25 @@ TEST_F(Deferred, DestructionsInHostFunctionsAreDeferred) {
 // Rule 115: a free would break the capture, so it is deferred to the end of the capture.
 TEST_F(Deferred, FreesAreDeferredToTheEndOfTheCapture) {
   std::optional<buffer<int>> memory{std::in_place, s, 10};
-  std::optional<managed_buffer<int>> managed{std::in_place, 10};
+  std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
   std::optional<context> kept{gpu};
   const fault_table calls;
   {
     const detail::scoped_active_capture capture;
     memory.reset();
-    managed.reset();
+    pinned.reset();
     kept.reset();
     EXPECT_EQ(deferred_count(), 3u);
     drain_deferred();  // returns, as the frees are deferred until the capture ends
     EXPECT_EQ(deferred_count(), 3u);
     EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 0);
-    EXPECT_EQ(calls.count(&driver_table::cuMemFree_v2), 0);
+    EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 0);
     EXPECT_EQ(calls.count(&driver_table::cuDevicePrimaryCtxRelease_v2), 0);
   }
   drain_deferred();
   EXPECT_EQ(deferred_count(), 0u);
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
-  EXPECT_EQ(calls.count(&driver_table::cuMemFree_v2), 1);
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
   EXPECT_EQ(calls.count(&driver_table::cuDevicePrimaryCtxRelease_v2), 1);
 }
 

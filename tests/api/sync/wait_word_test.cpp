@@ -135,22 +135,6 @@ TEST_F(Word, AWordInUseIsReusedWhenItsStreamsAreDone) {
 }
 
 // A word caches the last two streams that used it, so alternating uses need no search in its list.
-// No word waits for the reclaimer thread, however fast words are made.
-TEST_F(Word, AThreadThatMakesWordsFindsThoseThatAreDone) {
-  constexpr int words_in_flight = 50;
-  constexpr int rounds = 100;
-  drain_deferred();
-  const fault_table calls;
-  for (int i = 0; i < rounds * words_in_flight; ++i) {
-    const wait_word<std::uint32_t> w;
-    write_value(s, w, 1);
-    if (i % words_in_flight == 0) s.sync();
-  }
-  // A page has 256 words.
-  EXPECT_LE(calls.count(&driver_table::cuMemHostAlloc), 1);
-  EXPECT_LE(deferred_count(), 2u * words_in_flight);
-}
-
 TEST_F(Word, AWordCachesItsLastTwoStreams) {
   const stream t{gpu};
   wait_word<std::uint32_t> w;

@@ -20,7 +20,6 @@
 #include <gtest/gtest.h>
 
 #include "api/deferred/reclaimer.hpp"
-#include "api/memory/pinned_cache.hpp"
 #include "driver/table.hpp"
 #include "support/fresh_process.hpp"
 #include "support/yield_for.hpp"
@@ -155,8 +154,7 @@ TEST(Exit, TasksBehindABlockedDriverCallNeverRunAfterStaticsEnd) {
     };
     static const lets_call_return used;
     detail::table_in_use = &held;
-    // Too large for weir to keep it.
-    std::optional<pinned_buffer<char>> memory{std::in_place, detail::pinned_cache::max_bytes + 1};
+    std::optional<pinned_buffer<int>> memory{std::in_place, 1};
     memory.reset();
     while (!is_freeing) std::this_thread::yield();
     drop_closure();
