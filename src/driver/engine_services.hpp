@@ -24,7 +24,7 @@ struct work_context {
   unsigned long long generation = 0;
 };
 
-// What makes a deterministic schedule repeat the order of all work: it must follow from the
+// Makes a deterministic schedule repeat the order of all work, which must follow from the
 // program's calls alone.
 //
 // Thread safety: all functions may be called from any thread, except for take_turn().

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir/stream/stream.hpp - streams: ordered queues of work for a device.
+// weir/stream/stream.hpp - streams: ordered queues of work for a device. Longer than 400 lines,
+// because every member has its manual page here.
 #pragma once
 
 #include <weir/core/call_site.hpp>

@@ -43,7 +43,7 @@ struct at_random {
 /// itself. Calls that do not go through weir are not seen. Several objects may exist: the first one
 /// that selects a call decides.
 /// Works on a GPU and on an embedded device. While it exists, every driver call through weir costs
-/// some 50 ns more.
+/// more than usual.
 ///
 /// Throws: `invalid_value` if no function has this name, or if `code` is `success`.
 /// Thread safety: may be created and destroyed on any thread.

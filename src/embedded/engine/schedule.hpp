@@ -13,8 +13,8 @@ enum class schedule_kind : std::uint8_t {
   parallel,  // as soon as possible, on one thread for each processor, up to 16
   serial,    // one operation at a time, streams in turn; waiting threads do not run operations
   // The others are deterministic: one operation at a time, chosen by a seed (step_strategy.hpp).
-  // Of a stream that the seed chooses. Under half of the seeds up to two operations run at each
-  // submission, the others while a thread waits or the program is inactive.
+  // Runs an operation of a stream that the seed chooses. Under half of the seeds up to two
+  // operations run at each submission, the others while a thread waits or the program is inactive.
   random,
   // None before a thread waits or the program is inactive. The waiting thread then runs the
   // operations that it needs. Under three of four seeds, one in 8, 16 or 64 operations on average
@@ -24,10 +24,10 @@ enum class schedule_kind : std::uint8_t {
   // last of those that can run, whichever the thread waits for. The seed chooses other streams as
   // under `late`.
   early,
-  // Of the stream with the highest priority. The streams and the program have priorities, which the
-  // seed chooses, and changes at points that it draws.
+  // Runs an operation of the stream with the highest priority. The streams and the program have
+  // priorities, which the seed chooses, and changes at points that it draws.
   priority,
-  // One of random, late, early and priority, by the seed.
+  // Is random, late, early or priority, as the seed says.
   explore,
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // copy_batch_test.cpp - many copies in one call: what is copied, what is refused, and what stays
-// unchanged.
+// unchanged. Longer than 400 lines, because every access order of sources has its own rules.
 #include <weir/device/context.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy_batch.hpp>

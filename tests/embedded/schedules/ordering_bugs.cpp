@@ -143,7 +143,7 @@ bool missing_join(const recorder& r, variant kind, int distance) {
   return *out == 1;
 }
 
-// Of eight workers the last stage waits for seven.
+// The last stage waits for seven of eight workers.
 bool one_worker_forgotten(const recorder& r, variant kind, int distance) {
   constexpr std::size_t workers = 8;
   constexpr std::size_t forgotten = 5;

@@ -10,7 +10,7 @@
 
 namespace weir::tool::run {
 
-// What a group of runs has in common: a schedule, or failing calls.
+// The common properties of a group of runs: a schedule, or failing calls.
 struct run_group {
   std::string name;                    // "explore", "parallel", "failing call"
   std::string variable;                // the variable of the environment that differs

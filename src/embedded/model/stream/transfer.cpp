@@ -39,7 +39,7 @@ CUresult submit_and_wait(stream& target_stream, const Work& work) {
   return engine::device_failure();
 }
 
-// What an asynchronous call does with a copy.
+// The ways in which an asynchronous call makes a copy.
 enum class copy_plan : std::uint8_t {
   submit,          // returns at once; the stream reads the source when the copy's turn comes
   stage,           // reads the source at the call, then submits a copy of what it has read

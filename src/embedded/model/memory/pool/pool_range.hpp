@@ -41,7 +41,7 @@ class pool_range {
   // a store it always succeeds.
   [[nodiscard]] bool commit(std::byte* address, std::size_t bytes, shared_store* store) noexcept;
 
-  // What happens if work uses an unused chunk.
+  // The result of work that uses an unused chunk.
   enum class unused_access : std::uint8_t {
     allowed,  // nothing
     // The device fails with CUDA_ERROR_ILLEGAL_ADDRESS (freed_memory.hpp).
